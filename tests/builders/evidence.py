@@ -95,6 +95,9 @@ def keep(store: Store, campaign: str, collected: trial.Collected) -> TrialResult
         series=store.write_bytes(f"{name}.csv", collected.series_csv.encode()),
         hosts=store.write_bytes(f"{name}.hosts.csv", collected.hosts_csv.encode()),
     )
+    if collected.counts_csv:
+        kept = store.write_bytes(f"{name}.counts.csv", collected.counts_csv.encode())
+        result = dataclasses.replace(result, counts=kept)
     store.add_trial(campaign, result)
     return result
 
@@ -106,7 +109,7 @@ def add_campaign(store: Store, **fields: Any) -> Campaign:
         side: campaigns.side_facts(version, variables={**variables, "version": version})
         for side, version in zip(SIDES, ("10.2.11", "10.11.5"), strict=True)
     }
-    made = campaigns.campaign(id=ID, facts=facts, **SPEC, **fields)
+    made = campaigns.campaign(id=ID, facts=facts, **SPEC | fields)
     store.add_campaign(made)
     for planned in made.plan.trials:
         keep(store, ID, measured(made, planned))
@@ -124,7 +127,7 @@ def report(store: Store) -> tuple[Files, list[str]]:
     made, trials = store.campaign(ID), store.trials(ID)
     languages = made.report_type.languages
     outcome = Comparer(Home(ROOT, ROOT), store).outcome(made).comparison
-    known = list(outcome.calibration.campaigns)
+    known = list(outcome.calibration.ids)
     published = report_bundle.make(made, outcome, trials, languages, read_object=store.read_bytes)
     return published, known
 

@@ -17,7 +17,8 @@ halt() {
         rm -f "$keeper"
     fi
     if server; then
-        kill "$pid"
+        # systemd has a stopped process handle it, too (`kill_and_sigcont` in its src/basic).
+        kill "$pid" && kill -CONT "$pid" 2> /dev/null || :
         while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done
         rm -f "$(value WorkingDirectory)/pid"
         stamp exit
@@ -50,7 +51,10 @@ stop) halt ;;
 disable) case " $* " in *" --now "*) halt ;; esac ;;
 show)
     if [ ! -e "$keeper" ]; then state=inactive; elif server; then state=active; else state=activating; fi
-    case " $* " in *" --value "*) echo "$state"; exit ;; esac
+    case " $* " in
+    *MainPID*) if server; then echo "$pid"; else echo 0; fi; exit ;;
+    *" --value "*) echo "$state"; exit ;;
+    esac
     # systemd knows at once that a server ended; the keeper looks every second.
     while [ "$state" = activating ] && [ ! -e "$keeper.ended" ]; do sleep 0.1; done
     echo "ActiveState=$state"

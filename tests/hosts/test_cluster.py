@@ -9,7 +9,7 @@ import json
 import re
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -322,6 +322,110 @@ def test_a_server_that_ended_is_counted_and_named(
     assert [*running.ended_servers()] == []
     running.stop()
     assert [*running.ended_servers()] == [], "it was stopped"
+
+
+def tidb_states(fleet: TestFleet, host: str) -> str:
+    """The states of all threads of the candidate's TiDB server: ``T`` is stopped."""
+    deployed = DATA / f"c1/candidate/deploy/tidb-{Ports.of_set(1).tidb}"
+    each = f"cat /proc/$(cat {deployed}/pid)/task/*/stat | sed 's/.*) //' | cut -c1"
+    return "".join(sorted({*fleet.hosts[host].run(each).stdout.split()}))
+
+
+def is_seen(fleet: TestFleet, host: str, wanted: Callable[[str], bool]) -> bool:
+    """Whether the states of a host's TiDB server come to be as wanted, within ten seconds."""
+    until = time.monotonic() + 10
+    while not (seen := wanted(tidb_states(fleet, host))) and time.monotonic() < until:
+        time.sleep(0.01)
+    return seen
+
+
+def is_stopped(states: str) -> bool:
+    """Whether all threads are."""
+    return states == "T"
+
+
+def goes_on(states: str) -> bool:
+    """Whether none is."""
+    return "T" not in states
+
+
+@pytest.fixture
+def slowed(fleet: TestFleet, sides: dict[Side, Cluster]) -> Iterator[Cluster]:
+    """The candidate, begun for a trial in which it is slowed down by 60 %."""
+    cluster = fleet.cluster("candidate", slowdown_pct=60.0)
+    cluster.start_for_trial()
+    yield cluster
+    cluster.stop()
+
+
+SQL_HOSTS = ("kv-1", "tidb-1")
+# The slowdown's processes on a host: its job, and the child that guards the server.
+SLOWDOWN = "pgrep -f '^python3 .*/slowdown.py'"
+
+
+def test_every_sql_server_of_a_side_is_slowed_down_in_its_trials(
+    fleet: TestFleet, slowed: Cluster
+) -> None:
+    """By the account that logs in, without root; storage goes on, and so does all after it."""
+    for host in SQL_HOSTS:
+        assert is_seen(fleet, host, is_stopped)
+        assert is_seen(fleet, host, goes_on)
+        owners = fleet.hosts[host].run(f"ps -o user= -p $({SLOWDOWN} | paste -sd,)").stdout.split()
+        assert {*owners} == {USER}
+    assert fleet.hosts["kv-2"].run(SLOWDOWN, check=False).stdout == ""
+    assert slowed.columns()["ended_servers"] == 0
+    slowed.start_for_trial()  # the next trial finds it as it is
+    assert slowed.running()
+    slowed.stop()
+    for host in SQL_HOSTS:
+        assert fleet.hosts[host].run(SLOWDOWN, check=False).stdout == ""
+    unslowed = fleet.cluster("candidate")
+    unslowed.start_for_trial()
+    assert fleet.hosts["tidb-1"].run(SLOWDOWN, check=False).stdout == ""
+
+
+def test_a_slowdown_that_is_killed_leaves_no_server_stopped(
+    fleet: TestFleet, slowed: Cluster
+) -> None:
+    """SIGKILL of the job on a host, in a stop: its child resumes the server. The trial does not
+    count, and the next one has a slowdown again.
+    """
+    host = fleet.hosts["tidb-1"]
+    job = f"$({SLOWDOWN} | head -n 1)"
+    for _ in range(100):
+        host.run(f"kill -STOP {job}")
+        if is_stopped(tidb_states(fleet, "tidb-1")):
+            break
+        host.run(f"kill -CONT {job}; sleep 0.01")
+    assert is_stopped(tidb_states(fleet, "tidb-1"))
+    host.run(f"kill -KILL {job}")
+    assert is_seen(fleet, "tidb-1", goes_on)
+    time.sleep(0.2)
+    assert goes_on(tidb_states(fleet, "tidb-1"))
+    with pytest.raises(EngineError, match=r"slowdown-candidate on tidb-1 .* ended in the trial"):
+        slowed.columns()
+    slowed.start_for_trial()
+    assert is_seen(fleet, "tidb-1", is_stopped)
+    assert slowed.columns()["ended_servers"] == 0
+
+
+def test_nothing_is_left_stopped_where_a_slowdown_and_its_guard_are_killed(
+    fleet: TestFleet, slowed: Cluster
+) -> None:
+    """Both at once, as where a host runs out of memory: the next trial, like the end, stops and
+    resumes the server.
+    """
+    host = fleet.hosts["tidb-1"]
+    for _ in range(100):
+        host.run(f"kill -STOP $({SLOWDOWN})")
+        if is_stopped(tidb_states(fleet, "tidb-1")):
+            break
+        host.run(f"kill -CONT $({SLOWDOWN}); sleep 0.01")
+    host.run(f"kill -KILL $({SLOWDOWN})")
+    assert is_stopped(tidb_states(fleet, "tidb-1"))
+    slowed.start_for_trial()
+    assert is_seen(fleet, "tidb-1", goes_on)
+    assert slowed.columns()["ended_servers"] == 0
 
 
 def test_why_a_side_does_not_start_is_kept_before_its_logs_are_gone(

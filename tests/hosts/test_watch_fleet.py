@@ -27,8 +27,13 @@ from benchlab.campaign import report_types
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.campaign.resolving import Asks, Resolver
+from benchlab.campaign.stages import CampaignRun
 from benchlab.plan import plan as planning
+from benchlab.plan.fields.schedule import midnight, turn
 from benchlab.plan.resolved import Request
+from benchlab.report.model import report as model
+from benchlab.report.notifications import events
+from benchlab.report.sentences import answer
 from benchlab.results import screening
 from benchlab.results.records import SPENT, Campaign, TrialResult
 from benchlab.results.screening import Screening
@@ -75,6 +80,15 @@ WATCH: dict[str, Any] = {
 # How long a statement waits in milliseconds: as everywhere; in slow servers; in slower ones.
 USUAL_MS, SLOW_MS, SLOWER_MS = 6.0, 24.0, 48.0
 SCREENING, CONFIRMING = {1}, {2, 3, 4}
+# By how much a canary slows its candidate down, and a schedule that plants one every week.
+PLANTED_PCT = 80.0
+CANARIES: dict[str, Any] = {
+    "runs": "weekly",
+    "cron": "0 0 * * 1",
+    "aa_every": 0,
+    "release_every": 0,
+}
+CANARIES |= {"canary_every": 1, "canary_pct": PLANTED_PCT}
 # By how much the weeks before are above or below nothing, in turn, as logarithms.
 SWING = 0.15
 WEEKS = 12
@@ -268,6 +282,46 @@ def test_what_fresh_deployments_do_not_show_is_no_regression(rented: Rented) -> 
         assert watching.before(following)[-1].id == "refuted"
         found = watching.decide(following, store.trials(following.id), lambda names: True)
     assert found == Screening()
+
+
+@pytest.mark.long  # four deployments; test_cluster has the slowdown on hosts
+def test_a_canary_is_found_and_the_build_is_as_it_was(rented: Rented) -> None:
+    """A schedule's, begun by it and killed while its servers are stopped and resumed: the run that
+    goes on with it slows the same side down, confirms what it flags, and says that it was found.
+    """
+    machine = rented.machine
+    file = machine.here.configs / f"reports/{REPORT}.yaml"
+    file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"schedule": CANARIES}))
+    spec = report_types.load(report_types.find_report(machine.here, REPORT))
+    monday = midnight((now := datetime.now(UTC)).date() - timedelta(days=now.weekday()))
+    wanted = turn(spec.schedule, monday)
+    assert wanted.canary is not None
+    with machine.store() as store:
+        resolver = Resolver(machine.here, store, asks=Asks.NOBODY)
+        resolved = resolver.resolve(Request(spec, monday.date(), wanted))
+        CampaignRun.create(machine.here, store, resolved, "canary", "a test", planned_for=monday)
+    run = machine.start(CLI, *command("canary"))
+    machine.wait_for("canary", "run", after=1)
+    kill(machine, run)
+    machine.run(CLI, *command("canary"))
+    campaign, trials = machine.outcome("canary")
+    assert campaign.state == "complete"
+    assert campaign.is_canary
+    assert campaign.screening is not None
+    assert campaign.screening.confirming == (POINT,)
+    found = outcome(machine, "canary")
+    (workload,) = found.comparison.workloads
+    assert workload.verdict == "regression", workload.reasons
+    assert change_pct(trials, CONFIRMING) < -PLANTED_PCT / 2
+    shown = model.build(found.campaign, found.comparison, found.trials)
+    assert "It was found: Point Select -" in answer.summary(shown)
+    assert events.of_verdicts(shown) == ()
+    assert machine.verified("canary").differences == []
+    assert_nothing_left(rented, "canary")
+    with machine.store() as store:
+        following = keep_week(machine, store, WEEKS + 2)
+        before = Comparer(machine.here, store).watching.before(following)
+    assert [one.id for one in before] == [f"week-{n:02}" for n in range(1, WEEKS + 1)]
 
 
 @pytest.mark.long  # four deployments; core/campaign/test_watching has the bridge without hosts

@@ -1,21 +1,30 @@
 """Simulates what the decision rule and the long view promise: ``make study``.
 
-``python -m tools.study promises``, ``shares``, ``dollars``, ``mondays``, ``looks`` or ``long-view``
-simulates one of them. The tables go to ``build/study``. The seed is fixed: the same rule gives the
-same bytes. It fails, naming them, where promises of the rule do not hold.
+``python -m tools.study PART`` simulates one of its parts. The tables go to ``build/study``. The
+seed is fixed: the same rule gives the same bytes. It fails, naming them, where promises of the rule
+do not hold.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from benchlab import home
-from tools.study import families, for_dollars, long_view, looks, mondays, promises
+from tools.study import causes, families, for_dollars, long_view, looks, mondays, profiles, promises
 from tools.study.promises import Kept
 
-PARTS = ("promises", "shares", "dollars", "mondays", "looks", "long-view")
+PAGES: Mapping[str, Callable[[], str]] = {
+    "shares": lambda: families.page(families.study()),
+    "dollars": lambda: for_dollars.page(for_dollars.study()),
+    "mondays": lambda: mondays.page(mondays.study()),
+    "looks": lambda: looks.page(looks.study()),
+    "causes": lambda: causes.page(causes.study()),
+    "profiles": lambda: profiles.page(profiles.study()),
+    "long-view": lambda: long_view.page(long_view.study()),
+}
+PARTS = ("promises", *PAGES)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,16 +43,8 @@ def main(arguments: Sequence[str]) -> int:
             kept = promises.study()
             broken = promises.broken(kept)
             text = promises.page(kept)
-        elif part == "shares":
-            text = families.page(families.study())
-        elif part == "dollars":
-            text = for_dollars.page(for_dollars.study())
-        elif part == "mondays":
-            text = mondays.page(mondays.study())
-        elif part == "looks":
-            text = looks.page(looks.study())
         else:
-            text = long_view.page(long_view.study())
+            text = PAGES[part]()
         page = folder / f"{part}.md"
         page.write_text(text, encoding="utf-8")
         print(f"{page} written, {time.monotonic() - began:.0f} s")

@@ -96,11 +96,35 @@ def known(
     return np.asarray(apart.reshape(*apart.shape[:2], -1, apart.shape[-1]))
 
 
-def judged(own: Array, aa: Array | None = None) -> Estimates:
+def before(
+    world: World, campaigns: int, rng: np.random.Generator, earlier: int, like: Array
+) -> Squares | None:
+    """What campaigns before each campaign show that compared two versions, deployed like it."""
+    if not earlier:
+        return None
+    deployments, rounds = like.shape[2:]
+    drawn = ratios(world, campaigns * earlier, rng, deployments * rounds, deployments)
+    one = _squares(drawn, about_zero=False)
+
+    def added_up(squares: Array) -> Array:
+        return np.asarray(squares.reshape(campaigns, earlier, -1).sum(1))
+
+    return Squares(
+        within=added_up(one.within),
+        within_df=earlier * one.within_df,
+        between=added_up(one.between),
+        between_df=earlier * one.between_df,
+        inverse_rounds=one.inverse_rounds,
+    )
+
+
+def judged(own: Array, aa: Array | None = None, earlier: Squares | None = None) -> Estimates:
     """What the rule makes of campaigns, as :func:`ratios` and :func:`known` give them."""
     nothing = np.zeros(own.shape[1])
     shown = Squares(*[nothing] * 5) if aa is None else _squares(aa, about_zero=True)
-    found = estimated(_squares(own, about_zero=False), shown, nothing + own.shape[2])
+    found = estimated(
+        _squares(own, about_zero=False), shown, nothing + own.shape[2], earlier=earlier
+    )
     return Estimates(own.mean(-1).mean(-1), found.versions, found.versions_df)
 
 

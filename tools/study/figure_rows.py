@@ -61,6 +61,7 @@ class Design:
         aa_campaigns: that its calibration is from; 0: there is none.
         calibrated_in: the world of these; None: the campaign's own.
         aa_deployments: of each of these.
+        earlier: campaigns before it that compared two versions, deployed like it.
 
     Example:
         ``str(Design(6, 1))`` is ``6 deployments of 1 round``.
@@ -71,6 +72,7 @@ class Design:
     aa_campaigns: int = 0
     calibrated_in: World | None = None
     aa_deployments: int = 1
+    earlier: int = 0
 
     def __str__(self) -> str:
         period = f" of {self.calibrated_in.name}" if self.calibrated_in else ""
@@ -79,7 +81,8 @@ class Design:
         if self.deployments > 1:
             each = self.rounds // self.deployments
             own = f"{self.deployments} deployments of {each} round{'s' * (each > 1)}"
-            return f"{own}, {known}" if self.aa_campaigns else own
+            own = f"{own}, {known}" if self.aa_campaigns else own
+            return f"{own}, {self.earlier} such campaigns before{period}" if self.earlier else own
         longer = f", {self.rounds} rounds" * (self.rounds != ROUNDS)
         return f"{known}{longer}"
 
@@ -92,7 +95,8 @@ class Design:
             *(self.calibrated_in or world, campaigns, rng),
             *(self.aa_campaigns, self.rounds, self.aa_deployments),
         )
-        return at_once.judged(own, aa).moved(one_workload(change_pct)[:, 0])
+        earlier = at_once.before(self.calibrated_in or world, campaigns, rng, self.earlier, own)
+        return at_once.judged(own, aa, earlier).moved(one_workload(change_pct)[:, 0])
 
 
 PLAIN, SPLIT = Design(), Design(deployments=6)

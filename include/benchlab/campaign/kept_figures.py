@@ -21,7 +21,7 @@ from benchlab.arrays import np
 from benchlab.language import Said
 from benchlab.plan.metric import Metric
 
-FORM = 5
+FORM = 6
 
 T = TypeVar("T")
 V = TypeVar("V")

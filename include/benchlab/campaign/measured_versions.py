@@ -81,6 +81,7 @@ def anchor_before(
         if one.state == "complete"
         and one.engine == engine
         and one.has_both_sides
+        and not one.slowdown_pct
         and one.at.astimezone(UTC).date() <= on
     ]
     weeks: list[tuple[datetime, str, SideSpec | str]] = [
@@ -91,7 +92,7 @@ def anchor_before(
     bridged = {
         (one.labels["baseline"], one.labels["candidate"])
         for one in known
-        if one.screening_rounds is None and not one.slowdown_pct
+        if one.screening_rounds is None
     }
     bridged |= {(one.baseline.label, one.candidate.label) for one in planned if one.is_bridge}
     if not weeks:

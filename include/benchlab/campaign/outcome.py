@@ -1,4 +1,4 @@
-"""Compares the sides of stored campaigns, calibrated by A/A campaigns of the same setting."""
+"""Compares the sides of stored campaigns, calibrated by others of the same setting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.report import gate_files
 from benchlab.results.kept import key_of
-from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialResult, inconsistencies
 from benchlab.results.store import Store
 
@@ -48,8 +47,8 @@ class Outcome:
     """A campaign as the store had it at one moment, and the comparison computed from it.
 
     Attributes:
-        comparison: calibrated by the A/A campaigns that had ended by the campaign's end, so later
-            ones do not change it.
+        comparison: calibrated by the A/A campaigns that had ended by the campaign's end, and by
+            other campaigns that had ended when it began, so later ones do not change it.
     """
 
     campaign: Campaign
@@ -69,6 +68,8 @@ class Comparer:
     Attributes:
         campaigns: returns all campaigns of a report type, the earliest first, as they were at the
             first call.
+        outlines: the same as outlines, without reading their plans; one that cannot be read is left
+            out with a warning in the log.
         watching: judges those with ``design: watch``.
     """
 
@@ -76,12 +77,10 @@ class Comparer:
         self.home, self.store = home, store
         self.campaigns = functools.cache(store.campaigns)
         self._state_keys = functools.cache(self._keys_of_states)
-        self._read_outlines = functools.cache(self._outlines_of)
-        # Report types whose campaigns are all read, not only those that may calibrate.
-        self._whole: set[str] = set()
+        self.outlines = functools.cache(self._outlines_of)
         self._alike: dict[str, list[Outline]] = {}
         self._squares: dict[str, estimates.Shown] = {}
-        self._calibrations: dict[tuple[str, ...], Calibration] = {}
+        self._calibrations: dict[tuple[tuple[str, ...], ...], Calibration] = {}
         self._last: tuple[str, compare.Shown] | None = None
         self.watching = Watching(self)
 
@@ -127,22 +126,14 @@ class Comparer:
             campaign.report_type.threshold_pct,
             inconsistencies(campaign.facts),
             gates=self.gates,
-            calibration=self._shown_by(others),
+            calibration=self._shown_by(others, self.earlier(campaign)),
             started_at=campaign.started_at,
             aa_campaigns={other.started_at: means[other.id] for other in others},
         )
         return self.watching.judged(campaign, made, trials)
 
-    def outlines(self, report: str) -> list[Outline]:
-        """The outlines of :attr:`campaigns`, without reading their plans.
-
-        One that cannot be read is left out with a warning in the log.
-        """
-        self._whole.add(report)
-        return self._read_outlines(report, only_aa=False)
-
-    def _outlines_of(self, report: str, *, only_aa: bool) -> list[Outline]:
-        keys = self._state_keys(report, only_aa=only_aa)
+    def _outlines_of(self, report: str) -> list[Outline]:
+        keys = self._state_keys(report)
         kept = self.store.kept.read(OUTLINE.part, keys)
         new = list(self._new_outlines(name for name in keys if name not in kept))
         self._keep(OUTLINE, new, keys, {one.id: one for one in new})
@@ -150,12 +141,9 @@ class Comparer:
         found |= {one.id: one for one in new}
         return [found[name] for name in keys if name in found]
 
-    def _keys_of_states(self, report: str, *, only_aa: bool) -> dict[str, str]:
+    def _keys_of_states(self, report: str) -> dict[str, str]:
         """The key of each campaign's figures, by id, the earliest campaign first."""
-        aa = Chosen(report=report, measures_noise=True, state="complete")
-        among = self.store.listing.ids(aa) if only_aa else None
-        states = self.store.states(report, among)
-        return {name: key_of(FORM, state) for name, state in states.items()}
+        return {name: key_of(FORM, state) for name, state in self.store.states(report).items()}
 
     def _new_outlines(self, names: Iterable[str]) -> Iterator[Outline]:
         for name in names:
@@ -165,21 +153,23 @@ class Comparer:
                 log.warning("left out: %s", error)
 
     def calibration(self, campaign: Campaign | Outline) -> Calibration:
-        """The calibration by A/A campaigns of the same report type and setting, in its time."""
-        return self._shown_by(self.calibrating(campaign))
+        """What other campaigns of the same report type and setting show, in its time."""
+        return self._shown_by(self.calibrating(campaign), self.earlier(campaign))
 
-    def _shown_by(self, others: Sequence[Outline]) -> Calibration:
-        known = tuple(other.id for other in others)
+    def _shown_by(self, aa: Sequence[Outline], earlier: Sequence[Outline]) -> Calibration:
+        known = tuple(tuple(one.id for one in group) for group in (aa, earlier))
         if known not in self._calibrations:
-            unread = [other for other in others if other.id not in self._squares]
+            unread = [one for one in (*aa, *earlier) if one.id not in self._squares]
             self._squares |= self.kept_or_made(
                 SQUARES,
                 self.keys(unread),
                 unread,
-                lambda one: estimates.shown_by(self.figures([one])[one.id]),
+                lambda one: estimates.shown_by(
+                    self.figures([one])[one.id], about_zero=one.calibrates
+                ),
             )
             self._calibrations[known] = estimates.pooled(
-                {name: self._squares[name] for name in known}
+                *({name: self._squares[name] for name in group} for group in known)
             )
         return self._calibrations[known]
 
@@ -190,21 +180,44 @@ class Comparer:
             later: include those that ended after it, which its own verdicts do not use.
         """
         own = outline_of(campaign)
-        setting = json.dumps(own.setting, sort_keys=True)
-        if setting not in self._alike:
-            self._alike[setting] = [
-                other
-                for other in self._read_outlines(own.report, only_aa=own.report not in self._whole)
-                if other.calibrates and not aa_campaigns.unlike(own.setting, other.setting)
-            ]
         # What a look saw must not change while its campaign goes on.
         ended = None if later else own.started_at if own.looks else own.ended_at
         return [
             other
-            for other in self._alike[setting]
-            if other.id != own.id
+            for other in self._like(own)
+            if other.calibrates
+            and other.id != own.id
             and (ended is None or other.ended_at is None or other.ended_at <= ended)
         ]
+
+    def earlier(self, campaign: Campaign | Outline) -> list[Outline]:
+        """The latest campaigns that compared two versions before it, the earliest first.
+
+        They show how deployments differ if they deployed each side several times. Those whose data
+        came from a dataset snapshot say nothing of sides that were loaded, and the reverse.
+        """
+        own = outline_of(campaign)
+        if own.screening_rounds is not None:
+            return []  # its weeks are its knowledge
+        return [
+            other
+            for other in self._like(own)
+            if other.shows_deployments
+            and other.restored == own.restored
+            and other.ended_at is not None
+            and other.ended_at <= own.started_at
+        ][-estimates.LATEST_EARLIER :]
+
+    def _like(self, own: Outline) -> list[Outline]:
+        """The campaigns of its report type with its setting, the earliest first."""
+        setting = json.dumps([own.report, own.setting], sort_keys=True)
+        if setting not in self._alike:
+            self._alike[setting] = [
+                other
+                for other in self.outlines(own.report)
+                if not aa_campaigns.unlike(own.setting, other.setting)
+            ]
+        return self._alike[setting]
 
     # What is kept of campaigns that have ended
 
@@ -268,8 +281,7 @@ class Comparer:
         """Keys of campaigns' figures, by campaign, combined with the rules that judge them."""
         found = {}
         for one in campaigns:
-            only_aa = one.calibrates and one.report not in self._whole
-            if state := self._state_keys(one.report, only_aa=only_aa).get(one.id):
+            if state := self._state_keys(one.report).get(one.id):
                 found[one.id] = key_of(state, *rules) if rules else state
         return found
 

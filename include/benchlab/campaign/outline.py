@@ -29,6 +29,8 @@ class Outline:
 
     Attributes:
         is_aa, calibrates: whether it is an A/A campaign, and whether it calibrates others.
+        shows_deployments: see :func:`aa_campaigns.shows_deployments`.
+        restored: whether its data came from a dataset snapshot.
         labels, versions: of its sides, with and without what distinguishes builds.
         threads: the thread counts of each workload, in ascending order; the workloads are in the
             order of the report type.
@@ -68,6 +70,8 @@ class Outline:
     confirming_rounds: int = 0
     screening: Screening | None = None
     looks: tuple[int, ...] = ()
+    shows_deployments: bool = False
+    restored: bool = False
 
     @property
     def at(self) -> datetime:
@@ -127,6 +131,8 @@ def outline_of(campaign: Campaign | Outline) -> Outline:
         confirming_rounds=plan.confirming_rounds,
         screening=campaign.screening,
         looks=plan.looks,
+        shows_deployments=aa_campaigns.shows_deployments(campaign),
+        restored=campaign.restored_dataset,
     )
 
 

@@ -29,11 +29,13 @@ from benchlab.errors import (
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.language import Message, Said, joined, message, said_by, side_name
+from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan import last_measured, plan, pricing, rates, resolution, versions
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.builds import Nightly
 from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.fields.schedule import Canary
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.metric import Metric
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -113,9 +115,13 @@ class Resolver:
         )
         spec = self.hashed(fit.check(named.spec, where=f"{spec.report} on {request.on}"))
         engine, reason = self.engine(spec)
+        unbridged = spec
         spec, bridge = self._bridged(spec, engine, request)
+        planted: tuple[Message, ...] = ()
+        if request.turn.canary is not None and spec is unbridged:
+            spec, planted = _with_canary(spec, request.turn.canary)
         unasked = tuple(_unasked(request.spec)) if self.asks == Asks.MACHINE else ()
-        notes = (*notes, *named.notes, *bridge)
+        notes = (*notes, *named.notes, *bridge, *planted)
         return Versioned(spec, request.on, engine, reason, notes, unasked)
 
     def complete(self, found: Versioned, basis: Basis | None = None) -> Resolved:
@@ -221,6 +227,8 @@ class Resolver:
                 f"engines.{engine}.{name}": {**anchor, **_pinned(side)}
                 for name, side in begun.plan.sides.items()
             }
+        if begun.is_canary:
+            changes |= {"slowdown_pct": before.slowdown_pct, "workloads": before.as_written}
         changes |= {"engine": engine, **({"design": "fixed"} if is_fixed else {})}
         resumed = self.hashed(spec.with_overrides(changes))
         if differing := before.measured_otherwise(resumed, engine):
@@ -457,6 +465,13 @@ def _refuse_undeployable(spec: ReportSpec) -> None:
     for side in spec.measured_sides:
         if fault := cluster.not_deployable(spec.side(spec.engine, side).version):
             raise SpecError(f"engines.{spec.engine}.{side}.version: {fault}")
+
+
+def _with_canary(spec: ReportSpec, canary: Canary) -> tuple[ReportSpec, tuple[Message, ...]]:
+    """A report type with one of its workloads alone, in turn, and a slowdown of the candidate."""
+    workload = spec.as_written[canary.number % len(spec.as_written)]
+    planted = spec.with_overrides({"workloads": (workload,), "slowdown_pct": canary.pct})
+    return planted, (message("rule-canary", workload=title_of(workload), pct=f"{canary.pct:g}"),)
 
 
 def _pinned(side: SideSpec) -> dict[str, Any]:

@@ -120,7 +120,8 @@ class Watching:
             for one in self._comparer.outlines(planned.report)
             if one.state == "complete"
             and one.screening_rounds == planned.screening_rounds
-            and one.threads == threads
+            and not one.slowdown_pct
+            and threads.items() <= one.threads.items()
         ]
         if not watched:
             return (), weeks.least_chances(planned, spec.threshold_pct, {})

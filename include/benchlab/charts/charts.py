@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
+from benchlab.analysis.verdict.variances import percent
 from benchlab.charts.picture import Picture, Scale, around, change_ticks, text_width, value_ticks
 from benchlab.language.numbers import Numbers
 
@@ -19,7 +21,7 @@ Line = Sequence[tuple[float, float | None]]
 
 # Intervals are cut off at this multiple of the largest estimate.
 _REACH = 2.5
-_ROW, _LINE, _TOP = 44, 26, 30
+_ROW, _LINE, _TOP, _STEP = 44, 26, 30, 38
 # More points than pixels would show nothing more: neighbours are averaged.
 _MOST_POINTS = 450
 
@@ -81,16 +83,7 @@ def forest(
 
 def _forest_row(picture: Picture, row: Row, y: float, scale: Scale) -> None:
     picture.text("name end", scale.start - 12, y + 4, row.label)
-    if row.interval is not None and row.interval[0] < scale.high and row.interval[1] > scale.low:
-        low, high = map(scale, row.interval)
-        picture.line("span", low, y, high, y)
-        # An interval that is cut off ends in an arrow, any other in a bar.
-        for x, beyond, way in (
-            (low, row.interval[0] < scale.low, -7),
-            (high, row.interval[1] > scale.high, 7),
-        ):
-            arrow = f"M{x - way:g} {y - 6:g}L{x:g} {y:g}L{x - way:g} {y + 6:g}"
-            picture.path("span", arrow if beyond else f"M{x:g} {y - 6:g}V{y + 6:g}")
+    _span(picture, row.interval, y, scale)
     if row.estimate is not None:
         hollow, x = " hollow" if row.is_hollow else "", scale(row.estimate)
         is_beyond = not scale.low <= row.estimate <= scale.high
@@ -100,6 +93,20 @@ def _forest_row(picture: Picture, row: Row, y: float, scale: Scale) -> None:
     if row.word:
         picture.text("word", scale.end + 14, y - 3, row.word)
     picture.text("", scale.end + 14, y + (13 if row.word else 4), row.told)
+
+
+def _span(picture: Picture, interval: tuple[float, float] | None, y: float, scale: Scale) -> None:
+    """An interval; where it is cut off it ends in an arrow, else in a bar."""
+    if interval is None or interval[0] >= scale.high or interval[1] <= scale.low:
+        return
+    low, high = map(scale, interval)
+    picture.line("span", low, y, high, y)
+    for x, beyond, way in (
+        (low, interval[0] < scale.low, -7),
+        (high, interval[1] > scale.high, 7),
+    ):
+        arrow = f"M{x - way:g} {y - 6:g}L{x:g} {y:g}L{x - way:g} {y + 6:g}"
+        picture.path("span", arrow if beyond else f"M{x:g} {y - 6:g}V{y + 6:g}")
 
 
 def _changes_scale(
@@ -115,6 +122,53 @@ def _changes_scale(
     low = max(min([*ends, *estimates, -edge]), -reach)
     high = min(max([*ends, *estimates, edge]), reach)
     return around((low, high), left, right)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a waterfall: a factor, as a logarithm with its interval; ``kind``: its colour."""
+
+    label: str
+    kind: str
+    told: str
+    change: float
+    interval: tuple[float, float]
+
+
+def waterfall(first: str, steps: Sequence[Step], last: Step, numbers: Numbers) -> Picture:
+    """Draw how factors lead from one level to another, a row for each; readable on a phone.
+
+    Args:
+        first: what the level is called from which the steps lead.
+        last: the whole change.
+    """
+    starts = [*accumulate((step.change for step in steps), initial=0.0)][:-1]
+    drawn = [*zip(starts, steps, strict=True), (0.0, last)]
+    rows = [
+        Row(
+            step.label,
+            step.kind,
+            percent(start + step.change),
+            (percent(start + step.interval[0]), percent(start + step.interval[1])),
+        )
+        for start, step in drawn
+    ]
+    widest = max(text_width(f"{step.label}{step.told}") for _, step in drawn)
+    picture = Picture(max(340.0, widest + 40), _STEP * (len(rows) + 1) + 30, "waterfall")
+    bottom = picture.height - 26
+    scale = _changes_scale(rows, 0.0, 14, picture.width - 14, math.inf)
+    picture.columns(change_ticks(scale, numbers), bottom, _STEP / 2)
+    picture.line("zero", scale(0), _STEP / 2, scale(0), bottom)
+    picture.text("name", 12, 14, first)
+    for number, ((start, step), row) in enumerate(zip(drawn, rows, strict=True), 1):
+        top = _STEP * number
+        picture.text("name over", 12, top + 10, step.label)
+        picture.text("end over", picture.width - 12, top + 10, step.told)
+        with picture.group(step.kind):
+            ends = sorted((scale(percent(start)), scale(row.estimate or 0.0)))
+            picture.box("step", ends[0], top + 16, max(ends[1], ends[0] + 1), top + 28)
+            _span(picture, row.interval, top + 22, scale)
+    return picture
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ COMMANDS = {
     "findings": ("findings",),
     "open": ("open",),
     "compare": ("compare", "calibrate"),
+    "profiles": ("profiles",),
     "history": ("history",),
     "parse": ("parse",),
     "reports": ("render", "publish", "verify"),

@@ -34,6 +34,8 @@ class Wanted:
         port_set: which of the two sets of ports its servers listen on, 0 or 1.
         database: the schema that holds the dataset.
         level: whether the leaders of regions are levelled before each trial.
+        slowdown_pct: the percentage of the time for which each SQL server is stopped on purpose
+            while the side is measured; 0: never.
         password: that of the client's account.
         logs: the directory on this machine that keeps what servers complained of.
         package: gives the package of a component's build on this machine.
@@ -48,6 +50,7 @@ class Wanted:
     port_set: int = 0
     database: str = ""
     level: bool = True
+    slowdown_pct: float = 0.0
     password: str = field(default="", repr=False)
     logs: Path | None = None
 

@@ -24,7 +24,8 @@ _OF_READING = 2
 _CPU = ("process_user_s", "process_system_s")
 _REDO = ("Innodb_os_log_written",)  # in whole blocks of the commits that are written together
 COUNTS = (
-    # Also of the status table itself, some hundred rows each time that it is read.
+    # Also of the status table itself, some hundred rows each time that it is read, which the fewer
+    # queries share; so are what is sent and received.
     Count(
         "handler_reads",
         ROLE,
@@ -32,35 +33,44 @@ COUNTS = (
             f"Handler_read_{how}"
             for how in ("first", "key", "last", "next", "prev", "rnd", "rnd_next")
         ),
+        of_load=True,
     ),
     Count("rows_read", ROLE, ("Rows_read|Innodb_rows_read",)),
     Count("rows_written", ROLE, ("Handler_write", "Handler_update", "Handler_delete")),
     Count("handler_commits", ROLE, ("Handler_commit",)),
     Count("server_cpu", ROLE, _CPU, "us", 1e6, of_load=True, side_sd=0.01),
-    Count("server_cpu_user", ROLE, ("process_user_s",), "us", 1e6),
-    Count("server_cpu_system", ROLE, ("process_system_s",), "us", 1e6),
+    *(
+        Count(f"server_cpu_{of}", ROLE, (f"process_{of}_s",), "us", 1e6, of_load=True, side_sd=0.01)
+        for of in ("user", "system")
+    ),
     Count("minor_faults", ROLE, ("process_minor_faults",)),
     Count("major_faults", ROLE, ("process_major_faults",)),
-    Count("context_switches", ROLE, ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")),
+    Count(
+        "context_switches",
+        ROLE,
+        ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"),
+        of_load=True,
+        side_sd=0.01,
+    ),
     Count("disk_read_bytes", ROLE, ("read_bytes",), "B", background=True),
     Count("disk_written_bytes", ROLE, ("write_bytes",), "B", background=True),
     # Group commit pads and shares log blocks: it varies by some per cent, and so may deployments.
     Count("redo_bytes", ROLE, _REDO, "B", of_load=True, side_sd=0.01, floor=1.0),
-    Count("redo_writes", ROLE, ("Innodb_log_writes",)),
+    Count("redo_writes", ROLE, ("Innodb_log_writes",), of_load=True, side_sd=0.01),
     Count("redo_requests", ROLE, ("Innodb_log_write_requests",)),
     Count("fsyncs", ROLE, ("Innodb_data_fsyncs",), background=True),
     Count("data_written_bytes", ROLE, ("Innodb_data_written",), "B", background=True),
     Count("page_requests", ROLE, ("Innodb_buffer_pool_read_requests",)),
     Count("page_reads", ROLE, ("Innodb_buffer_pool_reads",)),
     Count("pages_written", ROLE, ("Innodb_buffer_pool_pages_flushed",), background=True),
-    Count("rows_sent", ROLE, ("Rows_sent",)),
+    Count("rows_sent", ROLE, ("Rows_sent",), of_load=True),
     Count("sorted_rows", ROLE, ("Sort_rows",)),
     Count("temporary_tables", ROLE, ("Created_tmp_tables",)),
     Count("temporary_disk_tables", ROLE, ("Created_tmp_disk_tables",)),
     Count("full_scans", ROLE, ("Select_scan",)),
     Count("row_lock_waits", ROLE, ("Innodb_row_lock_waits",)),
-    Count("bytes_received", ROLE, ("Bytes_received",), "B"),
-    Count("bytes_sent", ROLE, ("Bytes_sent",), "B"),
+    Count("bytes_received", ROLE, ("Bytes_received",), "B", of_load=True),
+    Count("bytes_sent", ROLE, ("Bytes_sent",), "B", of_load=True),
 )
 # The fields of /proc/<pid>/stat by their numbers there; times are in ticks.
 _STAT = re.compile(r"\d+ \(.*\) [A-Z] (.*)")

@@ -7,16 +7,16 @@ names that class in ``Engine.cluster``.
 
 from __future__ import annotations
 
-import time
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from benchlab.engines import slowdown
 from benchlab.engines.cluster import BaseCluster
 from benchlab.engines.database import Database, Deployed
+from benchlab.engines.slowdown_job import SlowdownJob
 from benchlab.errors import CommandError, EngineError, SpecError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
@@ -27,7 +27,6 @@ from benchlab.plan.report_type import SIDES, Side
 from benchlab.results import ended_servers
 
 STOP_LIMIT_S = 120.0
-SLOWDOWN_LIMIT_S = 10.0
 PLACE = "server"
 
 
@@ -251,11 +250,11 @@ class BaseEngine(Database):
         Raises:
             EngineError: the slowdown did not begin; quotes its output.
         """
-        if self.executor.job_status(self._slowdown_job).state in ("complete", "lost"):
+        if self._slowdown.has_ended():
             self.stop()  # a slowdown that was killed may have left the server stopped
         self.start()
         if self.instance.slowdown_pct:
-            self._slow_down()
+            self._slowdown.begin()
 
     def stop(self) -> None:
         self._stop_server()
@@ -300,9 +299,8 @@ class BaseEngine(Database):
         Raises:
             EngineError: the slowdown ended during the trial.
         """
-        slowdown_job = self.executor.job_status(self._slowdown_job)
-        if self.instance.slowdown_pct and slowdown_job.state != "running":
-            raise EngineError(f"{self._name()}: {self._slowdown_failed('ended in the trial')}")
+        if self.instance.slowdown_pct:
+            self._slowdown.check()
         return super().columns()
 
     def ended_servers(self) -> Sequence[Message]:
@@ -315,27 +313,18 @@ class BaseEngine(Database):
         return [ended_servers.ended(self.name, self.executor.host, how, log, secrets)]
 
     @property
-    def _slowdown_job(self) -> str:
-        return f"slowdown-{self.instance.side}"
-
-    def _slow_down(self) -> None:
-        job = self._slowdown_job
-        self.executor.start_job(job, slowdown.command(self.job, self.instance.slowdown_pct))
-        deadline = time.monotonic() + SLOWDOWN_LIMIT_S
-        while slowdown.AT_WORK not in self.executor.job_output(job):
-            late = time.monotonic() > deadline
-            if late or self.executor.job_status(job).state != "running":
-                raise EngineError(f"{self._name()}: {self._slowdown_failed('did not begin')}")
-            time.sleep(0.01)
-
-    def _slowdown_failed(self, how: str) -> str:
-        output = self.executor.job_output(self._slowdown_job).strip()
-        return f"the slowdown of {self.instance.slowdown_pct:g} % {how}; its output:\n{output}"
+    def _slowdown(self) -> SlowdownJob:
+        return SlowdownJob(
+            executor=self.executor,
+            job=f"slowdown-{self.instance.side}",
+            program=self.instance.directory / "slowdown.py",
+            find=f"cat ../{self.job}/pid",
+            percent=self.instance.slowdown_pct,
+            python=sys.executable,
+        )
 
     def _stop_server(self) -> None:
-        # The slowdown first: it resumes the server when it is asked to end.
-        self.executor.stop_job(self._slowdown_job)
-        self.executor.forget_job(self._slowdown_job)
+        self._slowdown.end()
         self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)
 
     def _launch(self) -> None:

@@ -7,6 +7,9 @@ short, because other processes had the CPU, later periods make up for it. Times 
 monotonic clock.
 
 It ends on SIGTERM, or when the server has ended. However it ends, the server is not left stopped.
+
+:mod:`benchlab.engines.slowdown_job` sends this file to the server's host, where nothing of Benchlab
+is installed: it imports only what Python 3.9 has itself.
 """
 
 from __future__ import annotations
@@ -19,8 +22,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-
-from benchlab.errors import TargetError, meaning_of
 
 #: Printed when the server has been stopped for the first time.
 AT_WORK = "at work"
@@ -39,18 +40,8 @@ STOP_LIMIT_S = PERIOD_S
 DEBT_LIMIT_S = 1.0
 
 
-def command(job: str, percent: float) -> list[str]:
-    """The command of a job that slows down another job of the same executor.
-
-    Args:
-        job: the id of the job that is slowed down.
-        percent: for how much of the time it is stopped.
-
-    Example:
-        ``executor.start_job("slowdown-candidate", command("server-candidate", 10.0))``
-    """
-    script = f'exec "$0" -m {__name__} "$(cat "../$1/pid")" "$2"'
-    return ["sh", "-c", script, sys.executable, job, f"{percent:g}"]
+class SlowdownError(Exception):
+    """The server could not be stopped for as long as was asked for."""
 
 
 def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
@@ -68,10 +59,10 @@ def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
         stopped_s: for how many of them the server was stopped.
 
     Raises:
-        TargetError: that is off by more than :data:`DEBT_LIMIT_S`; says how far.
+        SlowdownError: that is off by more than :data:`DEBT_LIMIT_S`; says how far.
     """
     if abs(share * elapsed_s - stopped_s) > DEBT_LIMIT_S:
-        raise TargetError(
+        raise SlowdownError(
             f"the server was stopped for {stopped_s:.2f} s of {elapsed_s:.2f} s, and "
             f"{share * elapsed_s:.2f} s were requested: the machine was too busy or stalled; end "
             "other programs and measure again"
@@ -146,7 +137,7 @@ def slow_down(server: Server, share: float, on_first_stop: Callable[[], None]) -
         What was done, for people.
 
     Raises:
-        TargetError: see :func:`owed_s`.
+        SlowdownError: see :func:`owed_s`.
     """
     asked_to_end = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -174,8 +165,8 @@ def main(arguments: Sequence[str]) -> int:
     pid, percent = int(arguments[0]), float(arguments[1])
     try:
         done = slow_down(Server(pid), percent / 100, lambda: _say(AT_WORK))
-    except (OSError, TargetError) as error:
-        _say(f"process {pid} is not slowed down by {percent:g} %: {meaning_of(error)}")
+    except (OSError, SlowdownError) as error:
+        _say(f"process {pid} is not slowed down by {percent:g} %: {error}")
         return 1
     _say(done)
     return 0

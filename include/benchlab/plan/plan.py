@@ -232,6 +232,10 @@ class Plan:
         first = self.first_ports[deployment - 1] if self.first_ports else "baseline"
         return int(side != first)
 
+    def slowdown_of(self, side: Side) -> float:
+        """For which percentage of the time the servers of a side are stopped on purpose."""
+        return self.slowdown_pct if side == "candidate" else 0.0
+
     def measures_as(self, other: Plan) -> bool:
         """Whether both plans measure the same trials on the same hosts, in whatever order."""
         return not self.measured_otherwise(other)

@@ -6,12 +6,13 @@ import functools
 import json
 from collections.abc import Sequence
 
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.language import REFERENCE, load
 from benchlab.report import charts
 from benchlab.report.formats import csv_text, json_text, pages
+from benchlab.report.model import causes, series
 from benchlab.report.model import report as model
-from benchlab.report.model import series
 from benchlab.report.model.series import ReadObject
 from benchlab.report.model.validation import NAME as VALIDATION
 from benchlab.report.model.validation import Validation
@@ -35,7 +36,7 @@ def make(
     Args:
         languages: one or more codes. Pages and charts in the first language are at the top, those
             in another in a folder with its code; CSV and JSON exist once, in English.
-        read_object: reads the trials' series from the store; None: the HTML shows none.
+        read_object: reads the trials' series and counts from the store; None: none are shown.
         validation: the outcome of validating these figures; None: left out.
 
     Example:
@@ -44,7 +45,8 @@ def make(
     Raises:
         LanguageError: there is no locale file for one of the languages.
     """
-    texts = figures(campaign, comparison, results)
+    known = causes.read(campaign, comparison, results, read_object) if read_object else NO_CAUSES
+    texts = figures(campaign, comparison, results, known)
     if validation is not None:
         texts[VALIDATION] = validation.to_json()
     build = functools.partial(
@@ -56,6 +58,7 @@ def make(
         if read_object
         else {},
         validation=validation,
+        causes=known,
     )
     made: dict[str, bytes] = {}
     for code, page in pages.of_languages(languages).items():
@@ -72,10 +75,13 @@ def make(
 
 
 def figures(
-    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    known: Causes = NO_CAUSES,
 ) -> dict[str, bytes]:
     """Render the files that machines read: ``report.json``, ``comparison.csv``, ``trials.csv``."""
-    document = json_text.to_json(campaign, comparison, results)
+    document = json_text.to_json(campaign, comparison, results, known)
     texts = {
         "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         "comparison.csv": csv_text.comparison_csv(comparison),

@@ -9,17 +9,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from benchlab.analysis.cause.split import Part, Split
 from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import Decision
-from benchlab.charts.charts import Curve, Row, Strip, curves, forest, sparklines
+from benchlab.charts.charts import Curve, Row, Step, Strip, curves, forest, sparklines, waterfall
 from benchlab.charts.picture import Picture, sheet
 from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric
 from benchlab.plan.report_type import Side
 from benchlab.report.model import counts, figures
+from benchlab.report.model.causes import CONFIDENCE
 from benchlab.report.model.report import Report, Section
 from benchlab.report.model.series import PairSeries
 from benchlab.report.sentences import answer, wording
+from benchlab.report.sentences import split as split_sentences
 
 # The scale of counts ends at so many times what is called a change: one that doubled would
 # otherwise press all others flat.
@@ -41,12 +45,20 @@ def files(report: Report) -> dict[str, bytes]:
             remark=say("chart-marks"),
             legend=legend(report),
         )
+        if (whole := split_sentences.of(report, section)) is not None:
+            caption, picture = split(report, whole)
+            drawn[split_stem(section)] = sheet(section.title, [[("", picture)]], remark=caption)
     return {f"charts/{name}.svg": picture.file() for name, picture in drawn.items()}
 
 
 def file_stem(section: Section) -> str:
     """The name of a workload's chart file, without its suffix."""
     return re.sub(r"[^a-z0-9_-]", "_", section.figures.name.lower())
+
+
+def split_stem(section: Section) -> str:
+    """The name of the chart file of where a workload's time went, without its suffix."""
+    return f"{file_stem(section)}-split"
 
 
 def legend(report: Report) -> list[tuple[str, str]]:
@@ -142,6 +154,24 @@ def _curves(report: Report, section: Section, metric: str) -> Picture:
     threads = [numbers.whole(cell.threads) for cell in cells]
     lines = [curve(side) for side in report.sides]
     return curves(lines, threads, numbers, say("chart-threads"), say("chart-no-trial"))
+
+
+def split(report: Report, found: Split) -> tuple[str, Picture]:
+    """A waterfall from the baseline's throughput to the candidate's, with its caption."""
+
+    def step(part: Part, label: str) -> Step:
+        kinds = {"slower": "regression", "faster": "improvement"}
+        kind = "aa" if report.campaign.is_aa else kinds.get(split_sentences.way(part), "")
+        told = split_sentences.effect(report, part)
+        return Step(label, kind, told, part.effect.mean, part.effect.interval(CONFIDENCE))
+
+    steps = [
+        step(part, split_sentences.title(report, part)) for part in (found.waits, *found.parts)
+    ]
+    labels = wording.labels(report)
+    whole = step(replace(found.cpu, effect=found.throughput), labels["candidate"])
+    caption = report.language.say("chart-split", **labels)
+    return caption, waterfall(labels["baseline"], steps, whole, report.numbers)
 
 
 def series(report: Report, metric: str, pair: PairSeries) -> Picture:

@@ -54,6 +54,7 @@ class Chosen:
         versions: labels that must each be on a side of the campaign.
         verdict: one of the campaign's last published verdicts, on whatever workload.
         measures_noise: whether it is an A/A campaign.
+        canary: whether its schedule slowed the candidate down.
         since, until: the first and the last day of its start, in UTC.
         tag: one of the tags that people gave it.
     """
@@ -65,6 +66,7 @@ class Chosen:
     verdict: str | None = None
     state: str | None = None
     measures_noise: bool | None = None
+    canary: bool | None = None
     since: date | None = None
     until: date | None = None
     tag: str | None = None
@@ -86,6 +88,12 @@ class Chosen:
         yield (
             self.measures_noise,
             lambda noise: SUMMARIES.c.measures_noise.is_(sa.true() if noise else sa.false()),
+        )
+        yield (
+            self.canary,
+            lambda is_one: (
+                SUMMARIES.c.canary_pct.is_not(None) if is_one else SUMMARIES.c.canary_pct.is_(None)
+            ),
         )
         yield self.workload, lambda name: _names(SUMMARIES.c.workloads, name)
         yield self.verdict, lambda verdict: _has(VERDICTS, VERDICTS.c.verdict == verdict)
@@ -178,7 +186,7 @@ class Listing:
         of_verdicts = (
             sa.select(CAMPAIGNS.c.report, VERDICTS.c.workload, CAMPAIGNS.c.id)
             .select_from(_JOINED.join(VERDICTS, VERDICTS.c.campaign == CAMPAIGNS.c.id))
-            .where(SUMMARIES.c.measures_noise.is_(sa.false()))
+            .where(SUMMARIES.c.measures_noise.is_(sa.false()), SUMMARIES.c.canary_pct.is_(None))
         )
         planned_rows = (
             sa.select(

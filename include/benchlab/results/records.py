@@ -17,6 +17,7 @@ from pydantic import Field
 from benchlab.hosts.samples import HostFigures
 from benchlab.language import Message, Said, message
 from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.schedule import turn
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
@@ -381,6 +382,7 @@ class CampaignSummary(_Timed):
     Attributes:
         versions: labels by side.
         measures_noise: whether it is an A/A campaign.
+        canary_pct: the slowdown that its schedule planted; None: it is no canary.
         workloads: those planned, in the order of its report type.
         verdicts: throughput before p95 latency; empty until a report is published.
         failure: as :meth:`benchlab.results.store.Store.failure`.
@@ -391,6 +393,7 @@ class CampaignSummary(_Timed):
     engine: str
     versions: dict[Side, str]
     measures_noise: bool
+    canary_pct: float | None
     workloads: tuple[str, ...]
     state: State
     origin: str
@@ -413,7 +416,7 @@ class ReportSummary:
         workloads: all that its campaigns planned, those of the newest campaign first.
         campaigns: how many there are.
         newest: the campaign started last, whatever its state.
-        decided: by workload, the newest campaign with a verdict on it, A/A campaigns excluded.
+        decided: by workload, the newest campaign with a verdict on it, neither A/A nor a canary.
     """
 
     report: str
@@ -534,3 +537,11 @@ class Campaign(_Timed):
         Only such campaigns calibrate: a change found by any other is no false alarm.
         """
         return self.report_type.sides == "same" and not self.plan.slowdown_pct
+
+    @property
+    def is_canary(self) -> bool:
+        """Whether its schedule, and no person, wanted its candidate slowed down."""
+        if not self.plan.slowdown_pct or self.planned_for is None:
+            return False
+        wanted = turn(self.report_type.schedule, self.planned_for).canary
+        return wanted is not None and wanted.pct == self.plan.slowdown_pct

@@ -176,6 +176,7 @@ SUMMARIES = sa.Table(
     sa.Column("baseline", sa.String(500)),
     sa.Column("candidate", sa.String(500)),
     sa.Column("measures_noise", sa.Boolean, nullable=False),
+    sa.Column("canary_pct", sa.Double),
     sa.Column("workloads", _Document, nullable=False),
 )
 
@@ -350,6 +351,7 @@ def summary_row(campaign: Campaign) -> dict[str, Any]:
         "engine": plan.engine,
         **{side: plan.sides[side].label if side in plan.sides else None for side in SIDES},
         "measures_noise": campaign.is_aa,
+        "canary_pct": campaign.plan.slowdown_pct if campaign.is_canary else None,
         "workloads": as_json(plan.workloads_in_order),
     }
 

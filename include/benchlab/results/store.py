@@ -258,18 +258,15 @@ class Store:
                 )
         return found
 
-    def states(self, report: str, among: Collection[str] | None = None) -> dict[str, str]:
+    def states(self, report: str) -> dict[str, str]:
         """A fingerprint of each campaign of a report type, by id, the earliest campaign first.
 
         An unchanged fingerprint means that no trial was added or became invalid, and that the
         campaign was not resumed: trials are never removed, nor do they become valid again. Trials
         are counted, not read.
-
-        Args:
-            among: ids of the campaigns to look at, whatever their report type; None: all of it.
         """
         columns = ("id", "started_at", "state", "ended_at")
-        asked = CAMPAIGNS.c.report == report if among is None else CAMPAIGNS.c.id.in_(among)
+        asked = CAMPAIGNS.c.report == report
         chosen = sa.select(*(CAMPAIGNS.c[name] for name in columns)).where(asked)
         valid = sa.func.sum(sa.case((TRIALS.c.valid.is_(sa.true()), 1), else_=0))
         counted = (

@@ -75,7 +75,9 @@ def workloads(site: Site) -> Page:
 
 
 def _row(site: Site, one: ReportSummary, workload: str, regressions: Sequence[Finding]) -> Row:
-    ended = Chosen(one.report, workload=workload, state="complete", measures_noise=False)
+    ended = Chosen(
+        one.report, workload=workload, state="complete", measures_noise=False, canary=False
+    )
     throughput, _ = of_workload(one.decided[workload], workload)
     own = (each for each in regressions if (each.report, each.workload) == (one.report, workload))
     return {

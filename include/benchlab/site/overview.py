@@ -19,6 +19,8 @@ from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.report_type import ReportSpec
+from benchlab.report.model import canary
+from benchlab.report.sentences import answer
 from benchlab.results.findings import DIRECTIONS, Finding, Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdict
@@ -53,6 +55,7 @@ def overview(site: Site) -> Page:
                 "measured": by_name.get(name),
                 "next_run": upcoming.get(name),
                 "calibration": calibration(site, name),
+                "canary": newest_canary(site, name),
                 "cost": costs[month, name],
                 "cost_before": costs[before, name],
             }
@@ -172,7 +175,7 @@ class NextRun:
     Attributes:
         at: None if it waits for a release.
         types: the types of releases it runs for, in the reader's language; empty if weekly.
-        is_aa: whether it will be an A/A campaign.
+        is_aa, is_canary: whether it will be an A/A campaign, or a canary.
         paused: the address of its DAG if that is paused, so that it will not run; else empty.
     """
 
@@ -180,6 +183,7 @@ class NextRun:
     at: datetime | None
     types: tuple[str, ...] = ()
     is_aa: bool = False
+    is_canary: bool = False
     paused: str = ""
 
 
@@ -226,9 +230,9 @@ def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
         for one in (spec.schedule.types if isinstance(spec.schedule, OnRelease) else ())
     )
     at = ahead[0] if ahead else None
-    is_aa = at is not None and schedule.turn(spec.schedule, at).aa
+    turn = schedule.turn(spec.schedule, at) if at else schedule.ORDINARY
     paused = site.paused_dag(spec.report) if site.paused_dag else ""
-    return NextRun(spec.report, at, types, is_aa, paused)
+    return NextRun(spec.report, at, types, turn.aa, turn.canary is not None, paused)
 
 
 def calibration(site: Site, report: str) -> Row:
@@ -237,6 +241,20 @@ def calibration(site: Site, report: str) -> Row:
     newest = next(iter(site.store.listing.summaries(chosen, limit=1)), None)
     days = max(0, (site.now - newest.started_at).days) if newest else 0
     return {"newest": newest, "campaigns": site.store.listing.count(chosen), "days": days}
+
+
+def newest_canary(site: Site, report: str) -> Row | None:
+    """The newest canary of a report type that was measured, and whether it was found."""
+    chosen = Chosen(report=report, state="complete", canary=True)
+    newest = next(iter(site.store.listing.summaries(chosen, limit=1)), None)
+    if newest is None or not newest.verdicts:
+        return None
+    days = max(0, (site.now - newest.started_at).days)
+    found = any(
+        canary.is_found(one.verdict, one.ci95_pct, newest.canary_pct or 0.0)
+        for one in answer.throughput(newest)
+    )
+    return {"newest": newest, "found": found, "days": days}
 
 
 def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:

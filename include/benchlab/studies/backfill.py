@@ -159,7 +159,8 @@ def backfill_plan(
 def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) -> str | None:
     """The id of the campaign that makes a scheduled one unnecessary; None: there is none.
 
-    An A/A campaign is never unnecessary: each one is new evidence about the noise.
+    An A/A campaign is never unnecessary: each one is new evidence about the noise. Nor is one
+    whose candidate is slowed down: each one shows whether that is found.
 
     Args:
         spec: with a version on each side.
@@ -175,7 +176,8 @@ def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) ->
 
 def _once(spec: ReportSpec) -> bool:
     """Whether the schedule measures the same pair only once."""
-    return spec.sides != "same" and not (spec.schedule and spec.schedule.measure_again)
+    again = spec.schedule and spec.schedule.measure_again
+    return spec.sides != "same" and not spec.slowdown_pct and not again
 
 
 def _moments(
@@ -224,7 +226,7 @@ class _Backfill:
     watched: list[Compared] = field(default_factory=list)
 
     def moment(self, at: datetime) -> BackfillMoment:
-        turn = schedule.turn(self.rule, at)
+        turn = schedule.turn(self.rule, at).of_the_past
         found = BackfillMoment(at, turn.aa)
         try:
             request = Request(self.spec, at.date(), turn, self._known, self.watched)

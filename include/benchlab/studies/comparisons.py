@@ -171,8 +171,8 @@ class Comparisons(Comparer):
         return {found.name: found.alone for found in compared.workloads}, shown, {}
 
     def _calibration_key(self, campaign: Outline) -> str:
-        """The key of the A/A campaigns that calibrate it, as they are now."""
-        others = self.calibrating(campaign)
+        """The key of the campaigns that calibrate it, as they are now."""
+        others = [*self.calibrating(campaign), *self.earlier(campaign)]
         alike = tuple(one.id for one in others)  # many campaigns share the same ones
         if alike not in self._calibration_keys:
             states = self.keys(others)

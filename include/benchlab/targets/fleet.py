@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchlab import engines, targets, workloads
-from benchlab.engines import builds
+from benchlab.engines import builds, slowdown_job
 from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
 from benchlab.errors import UnavailableError
@@ -183,6 +183,7 @@ class FleetTarget(OnTopology, BaseTarget):
             port_set=self.plan.port_set(side, self._deployment()),
             database=workloads.workload_of(self.spec).DATABASE,
             level=self.spec.leaders == "level",
+            slowdown_pct=self.plan.slowdown_of(side),
             password=self.home.password(self.campaign),
             logs=self.state / "server-logs",
         )
@@ -284,6 +285,8 @@ class FleetTarget(OnTopology, BaseTarget):
                 f"{executor.host}: missing: {', '.join(missing)}; on Debian: "
                 f"`apt-get install {packages}`"
             )
+        if self.plan.slowdown_pct and "tidb" in host.roles:
+            slowdown_job.check_host(executor)
 
     def _let_client_log_in(self) -> None:
         """Make a key on the client's host, and let TiUP log in to every host with it."""

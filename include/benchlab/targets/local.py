@@ -78,7 +78,7 @@ class Target(OnThisMachine):
             max_connections=self.most_threads + 50,
             database=workloads.workload_of(self.spec).DATABASE,
             password=self.home.password(self.campaign),
-            slowdown_pct=self.plan.slowdown_pct if side == "candidate" else 0.0,
+            slowdown_pct=self.plan.slowdown_of(side),
             hashes={component: build.expected for component, build in of.builds.items()},
             build=self._kept(of),
         )

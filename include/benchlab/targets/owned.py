@@ -236,7 +236,7 @@ class Target(FleetTarget):
 
     name = "hosts"
     place = "own hosts"
-    can = Capabilities(topology="hosts")
+    can = Capabilities(topology="hosts", slows_down=True)
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: on every host sudo, disk, and whether it can have servers."""

@@ -52,7 +52,7 @@ class Target(FleetTarget):
 
     name = "ec2"
     place = "rented EC2 hosts"
-    can = Capabilities(topology="ec2", rents=True, keeps_datasets=True)
+    can = Capabilities(topology="ec2", rents=True, slows_down=True, keeps_datasets=True)
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:

@@ -107,6 +107,8 @@ def versions(
     if reason := _missed(spec, run):
         raise NoCampaignError(reason)
     wanted = turn(spec.schedule, run.logical_date)
+    if run.run_type == BACKFILL:
+        wanted = wanted.of_the_past
     count = _releases_of_the_day(resolver.home, spec, as_of(run))
     if count > 1:
         return _one_that_is_left(resolver, spec, run, wanted, count)

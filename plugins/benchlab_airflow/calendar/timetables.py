@@ -130,23 +130,32 @@ class WeeklyTimetable(_CalendarTimetable):
         aa_every: every how many weeks a run is an A/A campaign, for the description; 0: never.
         catchup_days: see :class:`_CalendarTimetable`.
         release_every: every how many weeks a run compares with the newest release, likewise.
+        canary_every: every how many weeks a run is a canary, likewise.
 
     >>> WeeklyTimetable("0 3 * * 6", aa_every=4).first_from(datetime(2026, 11, 1, tzinfo=UTC))
     datetime.datetime(2026, 11, 7, 3, 0, tzinfo=datetime.timezone.utc)
     """
 
     def __init__(
-        self, cron: str, aa_every: int, catchup_days: int = 0, release_every: int = 0
+        self,
+        cron: str,
+        aa_every: int,
+        catchup_days: int = 0,
+        release_every: int = 0,
+        canary_every: int = 0,
     ) -> None:
         super().__init__(catchup_days)
         self.cron, self.aa_every, self.release_every = cron, aa_every, release_every
+        self.canary_every = canary_every
         aa = {0: "", 1: "; always an A/A campaign"}.get(
             aa_every, f"; every {aa_every} weeks an A/A campaign"
         )
         release = f"; every {release_every} weeks against the newest release"
+        canary = f"; every {canary_every} weeks a canary"
         self.description = (
             f"At the times (UTC) of the cron expression {cron}{aa}"
             f"{release if release_every and aa_every != 1 else ''}"
+            f"{canary if canary_every and aa_every != 1 else ''}"
         )
 
     @property
@@ -171,6 +180,7 @@ class WeeklyTimetable(_CalendarTimetable):
             "aa_every": self.aa_every,
             "catchup_days": self.catchup_days,
             "release_every": self.release_every,
+            "canary_every": self.canary_every,
         }
 
 
@@ -192,7 +202,11 @@ def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimet
                 "add releases with `benchlab releases update`, or name versions"
             )
         return WeeklyTimetable(
-            schedule.cron, schedule.aa_every, schedule.catchup_days, schedule.release_every
+            schedule.cron,
+            schedule.aa_every,
+            schedule.catchup_days,
+            schedule.release_every,
+            schedule.canary_every,
         )
     if not (found := days(releases, schedule.types)):
         raise SpecError(

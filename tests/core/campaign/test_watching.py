@@ -7,29 +7,34 @@ import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.campaign.measured_versions import measured_by
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import NothingToMeasureError, NotMeasuredError
 from benchlab.language import english
+from benchlab.plan.fields.schedule import moments as moments_between
+from benchlab.plan.fields.schedule import turn
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request, Versioned
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import contents
 from benchlab.report.evidence.verify import verify
+from benchlab.report.model import report as model
 from benchlab.report.sentences import answer
 from benchlab.results import screening
 from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, GateResult
 from benchlab.results.screening import Screening
+from benchlab.studies.backfill import already_measured
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.long_view.view import long_view
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
@@ -84,7 +89,10 @@ class Mondays:
         )
         started = plans.START + timedelta(weeks=self.number)
         made = dataclasses.replace(
-            made, started_at=started, ended_at=started + timedelta(hours=2), planned_for=started
+            made,
+            started_at=started,
+            ended_at=started + timedelta(hours=2),
+            planned_for=started.replace(second=0),
         )
         self.store.add_campaign(made)
         first = [trial for trial in made.plan.trials if not made.plan.confirms(trial.round)]
@@ -438,6 +446,104 @@ def test_a_new_anchor_is_first_compared_with_the_one_before(mondays: Mondays, he
     with pytest.raises(NothingToMeasureError):
         resolver.as_begun(other, begun)
     assert versions("newest 10.11").spec.design == "watch"
+
+
+CANARIES = {"runs": "weekly", "cron": "4 3 * * 2", "aa_every": 0, "release_every": 0}
+
+
+def test_a_canary_is_found_and_is_no_evidence(mondays: Mondays, here: Here) -> None:
+    """It is screened by the weeks before, confirmed, and told; the weeks after do not know it."""
+    mondays.quiet(6)
+    canary = mondays.week({INDEX: 10}, slowdown_pct=10, workloads=[INDEX])
+    assert _flagged(canary) == {INDEX}
+    assert mondays.verdict(canary) == "regression"
+    assert len(mondays.outcome(canary).comparison.weeks) == 6
+    after = mondays.week()
+    assert mondays.verdict(after) == "inconclusive"
+    weeks = mondays.outcome(after).comparison.weeks
+    assert len(weeks) == 6
+    assert canary.id not in weeks
+    # Nor is it a version that was measured, nor one whose anchor needs a bridge.
+    found = measured_by(here.home, mondays.store, canary.plan.report)("mariadb")
+    assert canary.id not in [one.by for one in found]
+    alone = mondays.store.campaign(canary.id).report_type.with_overrides({"slowdown_pct": 0})
+    watched = mondays.week(workloads=[INDEX])
+    used, _ = Comparer(here.home, mondays.store).watching.chances(watched.plan, alone)
+    assert used
+    assert canary.id not in used, "its noise is a slowdown"
+
+
+def test_a_canary_of_a_schedule_says_whether_it_was_found(mondays: Mondays) -> None:
+    """First of all, in its report; a person's slowdown is no canary, whatever it shows."""
+    schedule = {**CANARIES, "canary_every": 1}
+    mondays.quiet(6, schedule=schedule)
+
+    def said(campaign: Campaign) -> str:
+        found = mondays.outcome(campaign)
+        shown = model.build(found.campaign, found.comparison, found.trials, language=english())
+        return answer.summary(shown)
+
+    begins = (
+        "Canary: the candidate was slowed down by 10% on purpose, to test whether that is found."
+    )
+    for planted, loss, wanted in (
+        (10, 10, f"{begins} It was found: Update Index -"),
+        (10, 0, f"{begins} It was missed: Update Index "),
+        (15, 15, "Candidate slowed down by 15% on purpose."),
+    ):
+        fields: dict[str, Any] = {
+            "slowdown_pct": planted,
+            "workloads": [INDEX],
+            "schedule": schedule,
+        }
+        assert said(mondays.week({INDEX: loss}, **fields)).startswith(wanted)
+
+
+def test_a_canary_waits_for_a_bridge_and_is_begun_again_as_it_was(
+    mondays: Mondays, here: Here
+) -> None:
+    """Its workloads take turns; a new anchor is compared first, and nothing is planted then."""
+    mondays.quiet(2)
+    spec = mondays.store.campaign("week-01").report_type.with_overrides(
+        {"schedule": {**CANARIES, "canary_every": 4, "canary_pct": 20}}
+    )
+    calendar = "version,release_date,type\n10.2.11,2017-11-28,GA\n10.11.5,2023-08-14,GA\n"
+    (here.home.configs / "releases.csv").write_text(calendar)
+    resolver = Resolver(here.home, mondays.store, asks=Asks.NOBODY)
+    assert spec.schedule is not None
+    begin = plans.START + timedelta(weeks=30)
+    moments = [
+        at
+        for at in moments_between(spec.schedule, (), begin, begin + timedelta(weeks=12))
+        if turn(spec.schedule, at).canary
+    ]
+    assert len(moments) == 3
+
+    def versions(anchor: str, at: datetime) -> Versioned:
+        asked = spec.with_overrides({"engines.mariadb.baseline": {"version": anchor}})
+        return resolver.versions(Request(asked, at.date(), turn(spec.schedule, at)))
+
+    made = [versions("newest 10.2", at).spec for at in moments]
+    assert {one.slowdown_pct for one in made} == {20}
+    assert {one.design for one in made} == {"watch"}
+    assert [len(one.workloads) for one in made] == [1, 1, 1]
+    assert made[0].workloads != made[1].workloads
+    bridge = versions("newest 10.11", moments[0])
+    assert (bridge.spec.design, bridge.spec.slowdown_pct) == ("fixed", 0)
+    assert bridge.spec.workloads == spec.workloads
+    planted = versions("newest 10.2", moments[0])
+    assert "alone, its candidate slowed down by 20% on purpose" in str(planted.notes[-1])
+    begun = campaigns.campaign(planted.spec, id="canary")
+    begun = dataclasses.replace(begun, planned_for=moments[0], state="running")
+    mondays.store.add_campaign(begun)
+    assert begun.is_canary
+    again = resolver.as_begun(
+        spec.with_overrides({"seed": planted.spec.seed, "engine": "mariadb"}), begun
+    )
+    assert again.spec.workloads == planted.spec.workloads
+    assert again.spec.slowdown_pct == 20
+    # Measured with the same plan or not, the next one is measured, too.
+    assert already_measured(here.home, mondays.store, planted.spec, "mariadb") is None
 
 
 def test_a_bridge_of_a_later_day_leads_nowhere(mondays: Mondays, here: Here) -> None:

@@ -18,15 +18,25 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from benchlab import home
-from benchlab.campaign import overrides, report_types
+from benchlab.campaign import report_types
+from benchlab.campaign.fit.target import faults
 from benchlab.cli.main import app
 from benchlab.engines import slowdown
 from benchlab.engines.server import Instance
-from benchlab.engines.slowdown import DEBT_LIMIT_S, LONGEST_STOP_S, PERIOD_S, SHORTEST_RUN_S, owed_s
-from benchlab.errors import EngineError, SpecError, TargetError
+from benchlab.engines.slowdown import (
+    DEBT_LIMIT_S,
+    LONGEST_STOP_S,
+    PERIOD_S,
+    SHORTEST_RUN_S,
+    SlowdownError,
+    owed_s,
+)
+from benchlab.engines.slowdown_job import SlowdownJob, check_host
+from benchlab.errors import EngineError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, LocalExecutor, end_tagged
+from benchlab.plan.fields.schedule import Weekly
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
 from benchlab.targets import local
@@ -77,12 +87,28 @@ def test_one_version_alone_has_no_candidate_to_slow_down() -> None:
         single.with_overrides({"slowdown_pct": 30})
 
 
-@pytest.mark.parametrize("report_type", ["sysbench_ec2", "sysbench_hosts", "tpcc_ec2"])
-def test_a_fleet_is_not_slowed_down(report_type: str) -> None:
-    """Nothing is rented for a slowdown that would not happen; the possible target is named."""
-    spec = report_types.load(report_types.find_report(home.find(), report_type))
-    with pytest.raises(SpecError, match=rf"slowdown_pct: 30: .*{spec.target}.* local can"):
-        overrides.override(spec, {"slowdown_pct": 30})
+def test_servers_of_somebody_else_are_not_slowed_down() -> None:
+    """Neither by a person nor by a schedule; the targets on which that is possible are named."""
+    spec = report_types.load(report_types.find_report(home.find(), "sysbench_existing"))
+    schedule = Weekly(runs="weekly", cron="0 2 * * 1", canary_every=8)
+    slowed = spec.model_copy(update={"slowdown_pct": 30.0, "schedule": schedule})
+    by_person, by_schedule = [said for said in faults(slowed) if "slow a side down" in said]
+    assert by_person.startswith("slowdown_pct: 30: the target existing cannot")
+    assert by_schedule.startswith("schedule.canary_every: 8: the target existing cannot")
+    assert by_person.endswith("local or hosts or ec2 can; leave it out")
+
+
+def test_a_host_without_a_new_enough_python_is_named(tmp_path: Path) -> None:
+    """Before anything is loaded on it, with the program and what to do."""
+    executor = LocalExecutor(tmp_path, CAMPAIGN)
+    check_host(executor)
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\necho "AttributeError: no pidfd_open" >&2; exit 1\n')
+    old.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path), prepend=":")
+        with pytest.raises(UnavailableError, match=r"localhost: python3 .*no pidfd_open.*3\.9"):
+            check_host(executor)
 
 
 def test_a_slowed_down_candidate_is_no_aa_campaign() -> None:
@@ -97,8 +123,7 @@ def test_the_plan_for_people_says_it_before_anything_is_started() -> None:
     done = CliRunner().invoke(app, ["plan", *slow], catch_exceptions=False)
     assert "the candidate is slowed down by 12.5% on purpose" in done.stdout
     done = CliRunner().invoke(app, ["plan", *slow, "--commands"], catch_exceptions=False)
-    assert "-m benchlab.engines.slowdown" in done.stdout
-    assert " server-candidate 12.5" in done.stdout
+    assert "candidate/slowdown.py 'cat ../server-candidate/pid' 12.5" in done.stdout
     done = CliRunner().invoke(app, ["plan", *slow[:3], "--commands"], catch_exceptions=False)
     assert "slow" not in done.stdout
 
@@ -144,7 +169,7 @@ def test_a_share_that_can_no_longer_be_reached_is_an_error() -> None:
         (20.0, 6.0 - 1.1 * DEBT_LIMIT_S),
         (20.0, 6.0 + 1.1 * DEBT_LIMIT_S),
     ):
-        with pytest.raises(TargetError, match=r"6\.00 s were requested"):
+        with pytest.raises(SlowdownError, match=r"6\.00 s were requested"):
             owed_s(0.3, elapsed_s, stopped_s)
 
 
@@ -164,9 +189,9 @@ def server() -> Iterator[subprocess.Popen[str]]:
 
 
 def slowed(pid: int, percent: float = 50) -> subprocess.Popen[str]:
-    """Its slowdown, at work."""
+    """Its slowdown, at work, where nothing of Benchlab is installed."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchlab.engines.slowdown", str(pid), str(percent)],
+        [sys.executable, "-I", slowdown.__file__, str(pid), str(percent)],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -391,6 +416,6 @@ def test_a_slowdown_that_does_not_begin_is_an_error(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that was not slowed down is not measured; the message quotes the slowdown."""
-    monkeypatch.setattr(slowdown, "command", lambda job, percent: ["sh", "-c", "echo no; exit 1"])
+    monkeypatch.setattr(SlowdownJob, "command", ["sh", "-c", "echo no; exit 1"])
     with pytest.raises(EngineError, match=r"slowdown of 80 % did not begin; its output:\nno"):
         side.engine.start_for_trial()

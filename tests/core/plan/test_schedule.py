@@ -127,6 +127,40 @@ def test_all_of_an_iso_week_is_of_one_kind(day: date, every: int, offset_h: int)
 
 
 @FEW
+@given(days, st.integers(0, 12), st.integers(0, 12), st.integers(1, 12))
+def test_a_canary_has_a_week_of_its_own(
+    first: date, aa_every: int, release_every: int, every: int
+) -> None:
+    """No week has two turns; of every `canary_every` weeks one has it, if any is left for it."""
+    rule = weekly(aa_every=aa_every, release_every=release_every, canary_every=every)
+    begin = schedule.midnight(first)
+    found = schedule.moments(rule, (), begin, begin + timedelta(weeks=6 * every))
+    turns = [schedule.turn(rule, moment) for moment in found]
+    assert all(
+        (turn.aa, turn.with_release, turn.canary is not None).count(True) <= 1 for turn in turns
+    )
+    numbers = [turn.canary.number for turn in turns if turn.canary]
+    assert len(numbers) == len({*numbers}), "each once"
+    # A period that is here as a whole has its canary, unless all of its weeks have another turn.
+    of = [(schedule._week(at) - every // 2) // every for at in found]
+    for number in {one for one in of if of.count(one) == every}:
+        others = [t.aa or t.with_release for t, one in zip(turns, of, strict=True) if one == number]
+        assert (number in numbers) is not all(others)
+    assert not any(schedule.turn(weekly(), moment).canary for moment in found)
+
+
+def test_a_nightly_schedule_has_one_canary_in_its_week() -> None:
+    """The first run of the week: the other nights are watched."""
+    rule = weekly(cron="0 2 * * *", aa_every=0, release_every=0, canary_every=8, canary_pct=15)
+    found = schedule.moments(rule, (), MONDAY, MONDAY + timedelta(weeks=24))
+    planted = [(at, canary) for at in found if (canary := schedule.turn(rule, at).canary)]
+    assert [at.weekday() for at, _ in planted] == [0, 0, 0]
+    assert {canary.pct for _, canary in planted} == {15}
+    numbers = [canary.number for _, canary in planted]
+    assert numbers == [*range(numbers[0], numbers[0] + 3)], "workloads take turns by them"
+
+
+@FEW
 @given(days)
 def test_no_week_is_an_aa_campaign_where_none_is_wanted(day: date) -> None:
     """``aa_every: 0``."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,6 +115,28 @@ def test_a_slowdown_on_purpose_is_no_regression() -> None:
     """It was asked for, to see whether Benchlab finds it."""
     made = campaign(slowdown_pct=30)
     assert events.of_verdicts(report(made, dict.fromkeys(CHANGES, -0.3))) == ()
+
+
+@pytest.mark.parametrize(
+    ("loss", "wanted"),
+    [(-0.1, []), (-0.19, []), (0.0, ["canary_missed"]), (-0.4, ["canary_missed"])],
+)
+def test_a_canary_is_an_event_where_it_was_missed_alone(loss: float, wanted: list[str]) -> None:
+    """Nothing is sent of one that was found, nor is a change that was planted a regression."""
+    schedule = {"runs": "weekly", "cron": "0 2 * * 1", "aa_every": 0, "release_every": 0}
+    made = campaign(slowdown_pct=10, workloads=[POINT], schedule={**schedule, "canary_every": 1})
+    planted = dataclasses.replace(made, planned_for=datetime(2024, 1, 1, 2, tzinfo=UTC))
+    found = events.of_verdicts(report(planted, {POINT: loss}))
+    assert [event.kind for event in found] == wanted
+    for event in found:
+        assert event.subject == f"Canary missed: {planted.plan.report}: Point Select"
+        assert said_of(event)[0].startswith(
+            "Canary: the candidate was slowed down by 10% on purpos"
+        )
+    # At another moment it is a person's, as without a schedule.
+    by_person = dataclasses.replace(planted, planned_for=datetime(2024, 1, 1, tzinfo=UTC))
+    kinds = {event.kind for event in events.of_verdicts(report(by_person, {POINT: loss}))}
+    assert "canary_missed" not in kinds
 
 
 def test_inconclusive_workloads_are_reported_with_their_reasons() -> None:

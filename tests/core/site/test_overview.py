@@ -30,6 +30,8 @@ ROOT = Path(__file__).parents[3]
 # A Saturday.
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 POINT, INDEX = "oltp_point_select", "oltp_update_index"
+CANARIES = {"runs": "weekly", "cron": "0 2 * * 1", "canary_every": 1, "aa_every": 0}
+CANARIES |= {"release_every": 0}
 
 
 @pytest.fixture
@@ -49,6 +51,7 @@ def add(
     versions: tuple[str, str] = ("10.2.11", "10.11.5"),
     environment: dict[str, str] | None = None,
     state: Literal["running", "complete"] = "complete",
+    at: datetime | None = None,
     **fields: Any,
 ) -> None:
     """A campaign that began so many days ago, with a verdict on the throughput of workloads."""
@@ -58,7 +61,12 @@ def add(
     began = NOW - timedelta(days=days)
     site.store.add_campaign(
         dataclasses.replace(
-            made, started_at=began, state=state, environment=environment or {}, ended_at=began
+            made,
+            started_at=began,
+            state=state,
+            environment=environment or {},
+            ended_at=began,
+            planned_for=at,
         )
     )
     found = verdicts or {}
@@ -102,6 +110,24 @@ def test_a_false_alarm_is_no_verdict_on_versions(site: Site) -> None:
     assert "regression -" not in read
     assert "Findings that nobody has judged none" in read
     assert "3 days ago 1 A/A campaign" in read
+
+
+def test_a_canary_is_no_verdict_and_is_said_to_be_found_or_missed(site: Site) -> None:
+    """The newest one of a report type, beside its calibration; in both languages."""
+    fields: dict[str, Any] = {"report": "a", "workloads": [INDEX], "schedule": CANARIES}
+    moment = datetime(2026, 11, 9, 2, tzinfo=UTC)
+    add(site, "found", 12, {INDEX: "regression"}, slowdown_pct=10, at=moment, **fields)
+    read = text(shown(site))
+    assert "canary found 12 days ago" in read
+    assert "Findings that nobody has judged none" in read
+    assert "Newest verdicts" not in read
+    late = moment + timedelta(weeks=1)
+    add(site, "missed", 5, {INDEX: "equivalent"}, slowdown_pct=10, at=late, **fields)
+    assert "canary missed on 2026-11-16" in text(shown(site))
+    zh = text(shown(dataclasses.replace(site, language=load("zh"))))
+    assert "金丝雀未被发现，2026-11-16" in zh
+    add(site, "person's", 4, {INDEX: "regression"}, slowdown_pct=10, **fields)
+    assert "canary missed on 2026-11-16" in text(shown(site))
 
 
 def test_a_change_waits_until_somebody_has_judged_it(site: Site) -> None:

@@ -70,7 +70,8 @@ class Noise:
     Attributes:
         rounds: variance of a round's log ratio within a deployment, by workload.
         shown: what earlier campaigns show about deployments; zeros where there are none.
-        known: the part of that which its verdicts will use: that of A/A campaigns.
+        known: of A/A campaigns, and ``earlier``: of campaigns that compared two versions: the parts
+            of that which its verdicts will use.
         level: what a metric may err, in a report of all its families.
         prior: the deployment variance where nothing is known of the metric's.
     """
@@ -80,6 +81,7 @@ class Noise:
     known: Squares
     level: float = ALPHA
     prior: float = PRIOR_VARIANCE
+    earlier: Squares | None = None
 
     @property
     def deployments(self) -> list[float]:
@@ -124,7 +126,9 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
         between_df=nothing + deployments - 1,
         inverse_rounds=nothing + 1 / each,
     )
-    found = estimated(own, noise.known, nothing + deployments, prior=noise.prior)
+    found = estimated(
+        *(own, noise.known, nothing + deployments), prior=noise.prior, earlier=noise.earlier
+    )
     test = special.stdtrit(found.versions_df, 1 - noise.level / (2 * len(s2)))
     test = test * np.sqrt(found.versions)
     needed = np.maximum(test, -math.log1p(-threshold_pct / 100))

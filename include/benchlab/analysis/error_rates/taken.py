@@ -53,7 +53,9 @@ def taken(noise: Noise, looks: Sequence[int], rounds: int, threshold_pct: float)
             between_df=nothing + look - 1,
             inverse_rounds=nothing + 1 / each,
         )
-        found = estimated(own, noise.known, nothing + look, prior=noise.prior)
+        found = estimated(
+            *(own, noise.known, nothing + look), prior=noise.prior, earlier=noise.earlier
+        )
         mean, error, df_of = abs(seen.mean(0)), np.sqrt(found.versions), found.versions_df
         of_change, of_equal = (
             special.stdtrit(df_of, 1 - each_of[place] / 2) * error for each_of in both_levels

@@ -1,4 +1,4 @@
-"""Which stored A/A campaigns calibrate a given campaign."""
+"""Which stored campaigns calibrate a given campaign: A/A campaigns, and some others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from benchlab.analysis.verdict.compare import rounds_of
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.plan.report_type import SIDES
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 
@@ -34,6 +35,18 @@ def can_calibrate(campaign: Campaign) -> bool:
     of how deployments differ.
     """
     return campaign.is_aa and campaign.state == "complete" and not campaign.restored_dataset
+
+
+def shows_deployments(campaign: Campaign) -> bool:
+    """Whether it shows how deployments differ though it is no A/A campaign.
+
+    It deployed each side several times, and all that was planned was measured; what its versions
+    differ by is in all of these deployments.
+    """
+    plan = campaign.plan
+    is_whole = campaign.state == "complete" and set(plan.sides) == set(SIDES)
+    is_fixed = plan.screening_rounds is None and not plan.slowdown_pct
+    return is_whole and is_fixed and plan.deployments > 1 and not can_calibrate(campaign)
 
 
 def is_alike(one: Campaign, other: Campaign) -> bool:

@@ -99,6 +99,7 @@ class WorkloadVerdict(Decision):
     basis: Basis
     deployments: int
     aa_campaigns: int
+    earlier_campaigns: int
     heterogeneous: tuple[Moved, ...]
 
     @property
@@ -147,11 +148,13 @@ class Comparison:
         checks: the gates of whole workloads, and of the A/A campaigns.
         aa_age_days: from the newest A/A campaign that calibrates a workload to this one; None where
             there is none.
-        calibration: what A/A campaigns show about deployments.
+        calibration: what other campaigns show about deployments.
         weeks, courses: with ``design: watch``, the ids of the campaigns by which it is judged, and
             how they ran.
+        leaving_out: the gates that leave counts of a trial out.
         sides: those that were planned. Where there is one, nothing is compared: its workloads have
             figures, and verdicts must not be shown.
+        leaving_out: the gates by which trials lose counts.
     """
 
     workloads: tuple[WorkloadComparison, ...]
@@ -166,6 +169,7 @@ class Comparison:
     sides: tuple[Side, ...] = SIDES
     weeks: tuple[str, ...] = ()
     courses: tuple[Course, ...] = ()
+    leaving_out: tuple[Gate, ...] = ()
 
     @property
     def has_verdicts(self) -> bool:
@@ -224,7 +228,7 @@ def compare(
         unsound: why a side's figures cannot be trusted though its trials are valid, by side
             (:func:`benchlab.results.records.inconsistencies`). No change is then concluded.
         gates: the definitions; their symptoms decide what makes a verdict unstable.
-        calibration: what A/A campaigns of the same report type show about deployments.
+        calibration: what other campaigns of the same report type show about deployments.
         started_at: when the campaign began, and ``aa_campaigns``: the round means of these A/A
             campaigns, by their start, to judge whether they fit.
     """
@@ -261,6 +265,7 @@ def compare(
         calibration=calibration or NO_CALIBRATION,
         aa_age_days=min(ages, default=None),
         sides=tuple(side for side in SIDES if side in plan.sides),
+        leaving_out=tuple(gate for gate in gates if gate.leaves_out),
     )
 
 
@@ -441,6 +446,7 @@ def judge(
             basis=own.basis if own else "prior",
             deployments=len(rounds.by_deployment(first)),
             aa_campaigns=known.count(rounds, first),
+            earlier_campaigns=known.count_earlier(rounds, first),
             heterogeneous=apart[rounds.workload],
         )
         compared.append(comparison)

@@ -113,7 +113,10 @@ class Rounds:
         Example:
             Of 4 rounds in 2 deployments, the third incomplete: arrays of 2 values and of 1.
         """
-        means = self.by_round(kind)
+        return self.in_deployments(self.by_round(kind))
+
+    def in_deployments(self, means: Array) -> list[Array]:
+        """Values of the planned rounds, by deployment; NaN is left out."""
         numbers = np.asarray(self.deployments or [1] * len(self.rounds))
         complete = np.isfinite(means)
         present = sorted(set(numbers[complete].tolist()))

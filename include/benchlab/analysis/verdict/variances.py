@@ -5,7 +5,7 @@ a round within a deployment and tau^2 that of deployments, x has the variance
 
     U = tau^2 + s^2 / n
 
-and the estimate, the mean of D deployments' means, has U / D. Three sources show a workload's U:
+and the estimate, the mean of D deployments' means, has U / D. Four sources show a workload's U:
 
 * the prior: where nothing is known, deploying a side is assumed to shift it by 1 % (standard
   deviation; a count by less: :attr:`Metric.side_sd`), as if that were known from 4 deployments.
@@ -15,7 +15,10 @@ and the estimate, the mean of D deployments' means, has U / D. Three sources sho
 * the N deployments of A/A campaigns: sum of x_k^2, N degrees of freedom. It is taken about zero,
   the true value there, so that a bias of one side is part of the variance. Where they had m rounds
   instead of n, their mean square is adjusted by s^2 (1/n - 1/m), which is known as precisely as s^2
-  (Satterthwaite again).
+  (Satterthwaite again);
+* the D' deployments of each earlier campaign that compared two versions: sum of (x_k - mean)^2,
+  D' - 1 degrees of freedom, adjusted alike. Only A/A campaigns show a bias of one side: where they
+  scatter more (F test as below), the earlier ones' squares are multiplied by F.
 
 Each sum is divided by its expectation, A = sum x^2 / U0, with f degrees of freedom of both kinds
 together. The workloads of a campaign share a level L (an empirical Bayes estimate, as in Morris
@@ -29,14 +32,15 @@ those of L itself; f0 where nothing was seen.
 Other workloads never make a workload's variance smaller: five squares cannot tell workloads that
 are alike from those that are not, and the intervals of the noisiest would be too narrow.
 
-s^2 is pooled over the rounds of the campaign and of its A/A campaigns. If those come from a quieter
-period (F test at 10 % over all workloads: of their rounds' variances, then of their deployments'
-where the campaign has several), their squares are multiplied by F before they count. s^2 is
-moderated over workloads as limma does (Smyth 2004: a scaled inverse chi-square prior by the moments
-of log s^2), with a prior that weighs 2 degrees of freedom at most, never makes a workload's own
-variance smaller, and counts for half its degrees of freedom, from three workloads on. Where no
-deployment has two rounds, s^2 cannot be told from tau^2, and the moderated mean squares of the
-deployments are used instead of U. Where s^2 / n alone gives a wider interval than U, at 95 % or at
+s^2 is pooled over the rounds of the campaign and of the others. If those come from a quieter period
+(F test at 10 % over all workloads: of their rounds' variances, then of their deployments' where the
+campaign has several), their squares are multiplied by F before they count, with K / (K + M) of
+their M degrees of freedom: F is known no better than by the K of the campaign. s^2 is moderated
+over workloads as limma does (Smyth 2004: a scaled inverse chi-square prior by the moments of log
+s^2), with a prior that weighs 2 degrees of freedom at most, never makes a workload's own variance
+smaller, and counts for half its degrees of freedom, from three workloads on. Where no deployment
+has two rounds, s^2 cannot be told from tau^2, and the moderated mean squares of the deployments are
+used instead of U. Where s^2 / n alone gives a wider interval than U, at 95 % or at
 the 90 % of equivalence, it is used: Satterthwaite's degrees of freedom are too many where few
 rounds agree by chance.
 docs/statistics.md says what each of these choices costs.
@@ -94,7 +98,7 @@ class Estimated:
     Attributes:
         versions: of an estimate about the versions, from rounds and deployments.
         rounds: of the same from these deployments' rounds; NaN where no deployment has two.
-        quieter: how much more the campaign scatters than its A/A campaigns, as a ratio of
+        quieter: how much more the campaign scatters than the others, as a ratio of
             variances; 1 where that may be chance.
     """
 
@@ -128,7 +132,7 @@ def squares(deployments: Sequence[Array], *, about_zero: bool = False) -> Square
 
 
 def together(found: Sequence[Squares]) -> Squares:
-    """One workload's squares, summed over A/A campaigns; zeros if there are none."""
+    """Squares, summed over campaigns; zeros if there are none."""
 
     def total(field: str) -> Array:
         return np.asarray(sum((getattr(one, field) for one in found), np.asarray(0.0)))
@@ -160,7 +164,8 @@ def estimated(
     deployments: Array,
     coarseness: Array | float = 0.0,
     *,
-    prior: float = PRIOR_VARIANCE,
+    prior: Array | float = PRIOR_VARIANCE,
+    earlier: Squares | None = None,
 ) -> Estimated:
     """The variances of the estimates of a campaign's workloads, by the formulas of the module.
 
@@ -169,21 +174,26 @@ def estimated(
         known: of A/A campaigns, of the same workloads; zeros where there are none.
         deployments: of the campaign, by workload.
         coarseness: variance that coarse figures add to the estimates; known exactly.
-        prior: the variance of deployments of both sides, where nothing is known.
+        prior: the variance of deployments of both sides, where nothing is known; may be an array.
+        earlier: of campaigns that compared two versions, about the mean of each.
     """
-    quieter = _quieter(own.within, own.within_df, known.within, known.within_df)
-    within, df = own.within + quieter * known.within, own.within_df + known.within_df
-    shown = df > 0
+    if earlier is None:
+        earlier = Squares(*[np.zeros_like(known.between)] * 5)
+    others = together((known, earlier))
+    within, df, quieter = _with(own.within, own.within_df, others.within, others.within_df)
+    shown = own.within_df + others.within_df > 0
     s2, s2_df = moderated(within / np.where(shown, df, 1), df)
     expected, f0 = _expected(prior, s2 * own.inverse_rounds, s2_df)
-    aa, aa_df = _in_other_rounds(prior, known, quieter, own.inverse_rounds, s2, s2_df)
-    apart = _quieter(own.between, own.between_df, aa * aa_df, aa_df)
-    between, between_df = own.between + apart * aa * aa_df, own.between_df + aa_df
-    alone_df = own.between_df + known.between_df
-    factor, factor_df = _shared(
-        between / expected, between_df, f0, shown=shown, seen=shown & (alone_df > 0)
+    of_aa, of_versions = (
+        _in_other_rounds(prior, one, quieter, own.inverse_rounds, s2, s2_df)
+        for one in (known, earlier)
     )
-    alone, moderated_df = moderated(between / np.where(alone_df > 0, alone_df, 1), alone_df)
+    # Only A/A campaigns show what a side has on the other whatever is deployed.
+    theirs, theirs_df, _ = _with(*of_aa, *of_versions)
+    between, between_df, apart = _with(own.between, own.between_df, theirs, theirs_df)
+    seen = shown & (own.between_df + others.between_df > 0)
+    factor, factor_df = _shared(between / expected, between_df, f0, shown=shown, seen=seen)
+    alone, moderated_df = moderated(between / np.where(between_df > 0, between_df, 1), between_df)
     own_s2, own_df = moderated(
         own.within / np.where(own.within_df > 0, own.within_df, 1), own.within_df
     )
@@ -206,6 +216,18 @@ def estimated(
     )
 
 
+def _with(own: Array, own_df: Array, others: Array, others_df: Array) -> tuple[Array, Array, Array]:
+    """The sums of squares and of degrees of freedom, and how much larger the own ones are.
+
+    Others that come from a quieter period are multiplied by that, which is known no better than by
+    the own ones.
+    """
+    times = _quieter(own, own_df, others, others_df)
+    mine, theirs = (one.sum(-1, keepdims=True) for one in np.broadcast_arrays(own_df, others_df))
+    part = np.where(times > 1, mine / np.maximum(mine + theirs, 1), 1.0)
+    return own + part * times * others, own_df + part * others_df, times
+
+
 def _coarser(variance: Array, df: Array, coarseness: Array | float) -> tuple[Array, Array]:
     """A variance plus that of coarse figures, and its degrees of freedom by Satterthwaite."""
     total = variance + coarseness
@@ -222,7 +244,7 @@ def _narrower(variance: Array, df: Array, least: Array, least_df: Array) -> Arra
     return np.logical_or(*narrower)
 
 
-def _expected(prior: float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
+def _expected(prior: Array | float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
     """U0 and its degrees of freedom, from s^2 / n and those of s^2."""
     expected = prior + of_rounds
     spread = prior**2 / PRIOR_DF + of_rounds**2 / df
@@ -230,16 +252,22 @@ def _expected(prior: float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
 
 
 def _in_other_rounds(
-    prior: float, known: Squares, quieter: Array, inverse_rounds: Array, s2: Array, s2_df: Array
+    prior: Array | float,
+    known: Squares,
+    quieter: Array,
+    inverse_rounds: Array,
+    s2: Array,
+    s2_df: Array,
 ) -> tuple[Array, Array]:
-    """The mean squares of A/A campaigns, as if with this many rounds, and degrees of freedom."""
+    """The squares of others, as if with this many rounds, and their degrees of freedom."""
     more = s2 * (inverse_rounds - known.inverse_rounds)
     square = quieter * known.between / np.maximum(known.between_df, 1) + more
     # Deployments differ at least by as much as their rounds make them differ.
     square = np.where(more < 0, np.maximum(square, s2 * inverse_rounds), square)
     theirs = prior + s2 * known.inverse_rounds
     spread = theirs**2 + known.between_df * more**2 / s2_df
-    return square, known.between_df * (theirs + more) ** 2 / spread
+    df = known.between_df * (theirs + more) ** 2 / spread
+    return square * df, df
 
 
 def _shared(
@@ -259,8 +287,8 @@ def _shared(
     weight, own = f0, squares / np.where(seen, df, 1)
     if seen.sum() > 1:
         ratios = np.maximum(own[..., seen], LEAST_SD**2)
-        alike, _ = _alike(ratios, df[..., seen], _MOST_ALIKE)
-        weight = np.where(seen, np.minimum(alike, level_df), f0)
+        common, _ = alike(ratios, df[..., seen], _MOST_ALIKE)
+        weight = np.where(seen, np.minimum(common, level_df), f0)
     return np.maximum((weight * level + squares) / (weight + df), own), weight + df
 
 
@@ -294,11 +322,11 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
         df: by workload; a variance with none is unchanged, with one degree of freedom.
     """
     s2 = np.maximum(s2, LEAST_SD**2)
-    usable = np.broadcast_to(df > 0, s2.shape[-1:])
+    usable = np.broadcast_to(df > 0, s2.shape).reshape(-1, s2.shape[-1]).all(0)
     own_df = np.where(usable, df, 1.0)
     if usable.sum() < 2:
         return s2, own_df + np.zeros_like(s2)
-    d0, mean = _alike(s2[..., usable], own_df[usable], _MOST_MODERATION)
+    d0, mean = alike(s2[..., usable], own_df[..., usable], _MOST_MODERATION)
     s0 = np.exp(mean + special.digamma(d0 / 2) - np.log(d0 / 2))
     value = np.maximum(s2, (d0 * s0 + own_df * s2) / (d0 + own_df))
     # Two variances say too little about how alike they are.
@@ -306,7 +334,7 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
     return np.where(usable, value, s2), own_df + more
 
 
-def _alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
+def alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
     """How many degrees of freedom the workloads' variances have in common, and their mean log.
 
     Smyth (2004), section 6.2: with z = log s^2 - digamma(f / 2) + log(f / 2), the prior's degrees
@@ -332,7 +360,7 @@ def _inverse_trigamma(values: Array) -> Array:
 
 
 def _quieter(own: Array, own_df: Array, known: Array, known_df: Array) -> Array:
-    """How much larger the campaign's mean squares are than those of A/A campaigns, or 1.
+    """How much larger mean squares are than those of others, or 1 where that may be chance.
 
     Args:
         own, known: sums of squares.

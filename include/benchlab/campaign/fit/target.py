@@ -132,8 +132,11 @@ def _leaders(spec: ReportSpec) -> Iterator[str]:
 
 def _slowdown(spec: ReportSpec) -> Iterator[str]:
     able = [name for name, target in targets.by_name().items() if target.can.slows_down]
-    if spec.slowdown_pct and spec.target not in able:
-        yield (
-            f"slowdown_pct: {spec.slowdown_pct:g}: the target {spec.target} cannot slow a side "
-            f"down on purpose, {' or '.join(able)} can; leave it out"
-        )
+    every = getattr(spec.schedule, "canary_every", 0)
+    asked = {"slowdown_pct": spec.slowdown_pct, "schedule.canary_every": every}
+    for field, value in asked.items():
+        if value and spec.target not in able:
+            yield (
+                f"{field}: {value:g}: the target {spec.target} cannot slow a side down on purpose, "
+                f"{' or '.join(able)} can; leave it out"
+            )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Self
+from typing import Self, TypeVar
 
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import (
@@ -25,6 +25,7 @@ from benchlab.engines.database import (
     is_comparable,
     written,
 )
+from benchlab.engines.slowdown_job import SlowdownJob
 from benchlab.engines.tidb import complaints, fitness, rules, stalls, topology
 from benchlab.engines.tidb.census import Census, server_name
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
@@ -40,7 +41,7 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.counters import Source
-from benchlab.hosts.fleet import Fleet
+from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.language import Message
 from benchlab.plan import quantities
 from benchlab.plan.fields.builds import Build, Builds, is_nightly
@@ -48,6 +49,8 @@ from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.steps import ANALYZED_AT_ONCE, reserve_bytes
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,7 @@ class ClusterInstance(Deployed):
             ``user``.
         builds: the builds that replace binaries of the version, by component.
         level: whether the leaders are levelled before each trial.
+        slowdown_pct: for which percentage of the time TiDB servers are stopped in trials.
         package: gives the package of a component's build on this machine.
         logs: the directory on this machine for what servers complained of; None: it is not kept.
     """
@@ -74,6 +78,7 @@ class ClusterInstance(Deployed):
     user: str
     builds: Builds = field(default_factory=dict)
     level: bool = True
+    slowdown_pct: float = 0.0
     package: Callable[[str], Path] = Path
     logs: Path | None = None
 
@@ -130,6 +135,7 @@ class Cluster(TiDB, BaseCluster):
             hashes={component: build.expected for component, build in wanted.of.builds.items()},
             builds=wanted.of.builds,
             level=wanted.level,
+            slowdown_pct=wanted.slowdown_pct,
             package=wanted.package,
             logs=wanted.logs,
         )
@@ -173,14 +179,22 @@ class Cluster(TiDB, BaseCluster):
     def start_for_trial(self) -> None:
         """See :class:`Database`; also waits until PD has settled, and levels the leaders.
 
-        Both have time limits; :meth:`regions` reports what they leave undone.
+        Both have time limits; :meth:`regions` reports what they leave undone. In the end the TiDB
+        servers are slowed down, if the plan wants that.
+
+        Raises:
+            EngineError: a slowdown did not begin; quotes its output.
         """
+        if any(self._on_slowed(SlowdownJob.has_ended)):
+            self.stop()  # a slowdown that was killed may have left its server stopped
         self.start()
         self._census.wait_until_settled(level=self.instance.level)
         if self.instance.level:
             self._census.level(self.instance.database)
+        self._on_slowed(SlowdownJob.begin)
 
     def stop(self) -> None:
+        self._on_slowed(SlowdownJob.end)
         if self._hosts.at_work():
             try:
                 self._tiup.cluster("stop", self.instance.cluster_name)
@@ -288,6 +302,7 @@ class Cluster(TiDB, BaseCluster):
                 self._edit(f"# what `tiup cluster show-config {name}` prints, with\n{changed}")
             case "start_for_trial":
                 self._tiup.cluster("start", name)
+                self._on_slowed(SlowdownJob.begin)
 
     # What it is
 
@@ -373,7 +388,11 @@ class Cluster(TiDB, BaseCluster):
         }
 
     def columns(self) -> dict[str, float | None]:
-        """See :class:`Database`; also how many servers ended."""
+        """See :class:`Database`; also how many servers ended.
+
+        Raises:
+            EngineError: a slowdown ended during the trial, and its server did not.
+        """
         if silent := self._census.silent():
             others = ("wrong_version_servers", "ineffective_parameters")
             return {"ended_servers": float(len(silent)), **dict.fromkeys(others)}
@@ -383,6 +402,8 @@ class Cluster(TiDB, BaseCluster):
             for one in instances
             if started.get(server_name(one.component, one.host), one.identity) != one.identity
         ]
+        if not ended:
+            self._on_slowed(SlowdownJob.check)
         asked = (self.instance.version, self.instance.hashes)
         wrong = [
             one
@@ -435,6 +456,26 @@ class Cluster(TiDB, BaseCluster):
         return self._executors(host).run(["tail", "-n", "12", str(log)], check=False).stdout
 
     # Parts of the methods above
+
+    def _on_slowed(self, work: Callable[[SlowdownJob], Result]) -> list[Result]:
+        """Call this for the slowdown of each TiDB server; nothing is called where none is wanted.
+
+        The servers run as the account that logs in, which needs no more to stop them.
+        """
+
+        def on_host(host: FleetHost) -> Result:
+            places = self._hosts.places(host)
+            job = SlowdownJob(
+                executor=self._executors(host),
+                job=f"slowdown-{self.instance.side}",
+                program=places.root / "slowdown.py",
+                find=f"systemctl show --property=MainPID --value {places.unit('tidb')}",
+                percent=self.instance.slowdown_pct,
+            )
+            return work(job)
+
+        hosts = self.fleet.with_role("tidb") if self.instance.slowdown_pct else ()
+        return [*on_all(hosts, on_host).values()]
 
     def _check(self) -> None:
         if (why := rules.not_deployable(self.instance.version)) is not None:

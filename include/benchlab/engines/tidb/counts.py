@@ -112,7 +112,7 @@ COUNTS: tuple[Count, ...] = (
     ),
     _tidb("cop_cache_hits", _of("tidb_distsql_copr_cache", type="hit")),
     _tidb("keys_processed", "tidb_server_query_statement_processed_keys_sum"),
-    _tidb("timestamps", "pd_client_request_handle_tso_batch_size_sum"),
+    replace(_tidb("timestamps", "pd_client_request_handle_tso_batch_size_sum"), of_load=True),
     _tidb("written_keys", _asked(f"{_TXN}_kv_num_sum", "general")),
     _tidb("written_bytes", _asked(f"{_TXN}_size_bytes_sum", "general"), unit="B"),
     _tidb("one_phase_commits", _of("tidb_tikvclient_one_pc_txn_counter", type="ok")),
@@ -138,16 +138,18 @@ COUNTS: tuple[Count, ...] = (
     # TiKV's process_cpu_seconds_total goes by whole seconds.
     _time("tikv_cpu", "tikv", THREADS),
     *(_time(f"tikv_cpu_{pool}", "tikv", _of(THREADS, name=pool)) for pool in POOLS),
-    *(_tikv(f"grpc_{of}", _of(_GRPC, type=f"kv_{of}")) for of in _MESSAGES.split()),
-    _tikv("grpc_coprocessor", _of(_GRPC, type="coprocessor")),
+    *(
+        replace(_tikv(f"grpc_{name}", _of(_GRPC, type=of)), of_load=True)
+        for name, of in (*((of, f"kv_{of}") for of in _MESSAGES.split()), 2 * ("coprocessor",))
+    ),
     _tikv("scheduler_commands", "tikv_scheduler_commands_pri_total"),
     _tikv("scheduler_pessimistic_lock", _of(_COMMAND, type="acquire_pessimistic_lock")),
     _tikv("scheduler_prewrite", _of(_COMMAND, type="prewrite")),
     _tikv("scheduler_commit", _of(_COMMAND, type="commit")),
     _tikv("write_conflicts", "tikv_storage_mvcc_conflict_counter"),
-    _tikv("raft_proposals", "tikv_raftstore_propose_log_size_count"),
+    replace(_tikv("raft_proposals", "tikv_raftstore_propose_log_size_count"), of_load=True),
     Count("raft_log_bytes", "tikv", ("raft_engine_write_size_sum",), "B", of_load=True),
-    _tikv("raft_log_writes", "raft_engine_write_size_count", late=False),
+    Count("raft_log_writes", "tikv", ("raft_engine_write_size_count",), of_load=True),
     _tikv("applied_keys", "tikv_raftstore_apply_key_size_count", late=False),
     _tikv(
         "applied_bytes",
@@ -178,7 +180,7 @@ COUNTS: tuple[Count, ...] = (
     _time("throttle_time", "tikv", "tikv_scheduler_throttle_duration_seconds_sum", background=True),
     _tikv("refused_writes", "tikv_scheduler_too_busy_total"),
     _time("pd_cpu", "pd", "process_cpu_seconds_total"),
-    Count("tso_requests", "pd", ("pd_server_handle_tso_duration_seconds_count",)),
+    Count("tso_requests", "pd", ("pd_server_handle_tso_duration_seconds_count",), of_load=True),
     _pd("region_heartbeats", "RegionHeartbeat"),
     _pd("store_heartbeats", "StoreHeartbeat"),
 )

@@ -62,7 +62,7 @@ reason-known = { $lasts ->
     [yes] a change that was confirmed in { $build }, and that later builds show as well, is known
    *[no] a change that was confirmed in { $build }, and that no other build has shown yet, is known
 }: { $change }% against the anchor, from which the estimate is counted
-reason-quieter = the rounds or deployments vary more than those of the A/A campaigns (variance { $times } times as large), so the variation that those show is scaled up accordingly
+reason-quieter = the rounds or deployments vary more than those of the campaigns before (variance { $times } times as large), so the variation that those show is scaled up accordingly
 reason-threads-absent = { $threads } threads excluded: at least half the rounds have no result on one side
 reason-lost-one-side = { $count ->
     [one] 1 trial has no valid result, only on the { $side } side
@@ -171,6 +171,10 @@ subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice:
 subject-slowdown = { $engine } { $candidate } (candidate), slowed down by { $limit } on purpose, was measured{ measured-how } against { $baseline } (baseline), to see whether Benchlab finds a slowdown of that size. The verdicts say nothing about the candidate's version.
 summary-aa = A/A campaign, both sides alike: it measures noise.
 summary-slowdown = Candidate slowed down by { $limit } on purpose.
+summary-canary = Canary: the candidate was slowed down by { $limit } on purpose, to test whether that is found. { $found ->
+    [yes] It was found: { $workload } { $change }.
+   *[no] It was missed: { $workload } { $change }, { $verdict }.
+}
 
 ## The answer
 
@@ -228,6 +232,7 @@ answer-known = Known before, and not counted again: { $each } against { $baselin
 answer-basis-prior = Deployment-to-deployment variation was assumed, not measured.
 answer-basis-deployments = Deployment-to-deployment variation was measured on { $deployments } deployments per side.
 answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in { $campaigns } A/A campaigns.
+answer-basis-earlier-campaigns = Deployment-to-deployment variation was measured in { $earlier } earlier campaigns.
 answer-basis-weeks = The variation between deployments was learned from the campaigns before.
 
 ## Verdicts
@@ -292,6 +297,7 @@ basis-of-intervals = { $which ->
 } valid for the versions, not only for this deployment
 basis-deployments = { basis-of-intervals }: each side was deployed and loaded { $deployments } times, and the intervals include deployment-to-deployment variation.
 basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns of this report type, and the intervals include it.
+basis-earlier-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in the deployments of { $earlier } earlier campaigns of this report type, and the intervals include it.
 basis-weeks = Every campaign of this report type compares a build with the same anchor, in few deployments. What several campaigns show together is flagged and measured again on fresh deployments; only what these confirm is told. How much deployments and campaigns vary was learned from the campaigns before, and the intervals include it.
 basis-prior = { basis-of-intervals }: { $again ->
     [no] the variation between servers of one version has not been measured, and ±{ $side } a side is assumed. These servers are not deployed again, so neither several deployments nor A/A campaigns can replace the assumption. To see how large a difference is without a change, compare two campaigns of one version.
@@ -479,7 +485,7 @@ step-resumed = Measuring was interrupted; trials measured by then: { $after }. {
     [no] The dataset was then loaded again: trials before and after that are of different loads.
    *[yes] The servers were then deployed and loaded again: trials before and after that belong to different deployments.
 }
-step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a deliberate slowdown, to see whether it is found.
+step-slowdown = While the candidate is measured, stop each of its SQL servers for { $limit } of the time, in periods of 20 ms: a deliberate slowdown, to see whether it is found.
 step-sequential = { $rounds ->
     [one] Measure 1 round, sequentially:
    *[other] Measure { $rounds } rounds, sequentially:
@@ -573,6 +579,7 @@ provenance-topology = Topology
 provenance-placement = Placement
 provenance-seed = Order seed
 provenance-calibration = Calibrated by
+provenance-earlier = Earlier campaigns used
 provenance-checksum = Dataset checksum
 provenance-rows = Rows loaded
 provenance-benchlab = Benchlab
@@ -683,6 +690,123 @@ count-raft-log-bytes = TiKV: Raft log
 count-tidb-cpu = TiDB CPU
 count-tikv-cpu = TiKV CPU
 count-server-cpu = server CPU
+count-handler-reads = rows fetched through handlers
+count-handler-commits = commits in storage engines
+count-server-cpu-user = server CPU: user
+count-server-cpu-system = server CPU: system
+count-minor-faults = minor page faults
+count-major-faults = major page faults
+count-context-switches = context switches
+count-disk-read-bytes = bytes read from disk
+count-disk-written-bytes = bytes written to disk
+count-redo-writes = redo log: writes
+count-redo-requests = redo log: write requests
+count-fsyncs = fsyncs
+count-data-written-bytes = InnoDB: bytes written
+count-page-requests = pages requested
+count-page-reads = pages read from disk
+count-pages-written = pages flushed
+count-rows-sent = rows sent
+count-sorted-rows = rows sorted
+count-temporary-tables = temporary tables
+count-temporary-disk-tables = temporary tables on disk
+count-full-scans = full table scans
+count-row-lock-waits = row lock waits
+count-bytes-received = bytes received from clients
+count-bytes-sent = bytes sent to clients
+count-tidb-gc-cpu = TiDB CPU: garbage collection
+count-kv-requests = KV requests: all
+count-kv-batch-get = KV requests: BatchGet
+count-kv-scan = KV requests: Scan
+count-kv-pessimistic-rollback = KV requests: pessimistic rollback
+count-kv-batch-rollback = KV requests: BatchRollback
+count-kv-resolve-lock = KV requests: ResolveLock
+count-kv-check-txn-status = KV requests: CheckTxnStatus
+count-kv-check-secondary-locks = KV requests: CheckSecondaryLocks
+count-kv-txn-heart-beat = KV requests: TxnHeartBeat
+count-cop-cache-hits = coprocessor cache hits
+count-keys-processed = keys processed
+count-timestamps = timestamps requested
+count-written-bytes = bytes written in transactions
+count-one-phase-commits = commits in one phase
+count-async-commits = async commits
+count-backoffs = backoffs
+count-region-errors = region errors
+count-locks-resolved = locks resolved
+count-transaction-retries = transaction retries
+count-pessimistic-retries = retries of pessimistic statements
+count-plan-cache-hits = plan cache hits
+count-plan-cache-misses = plan cache misses
+count-statements = statements
+count-statements-select = statements: SELECT
+count-statements-insert = statements: INSERT
+count-statements-replace = statements: REPLACE
+count-statements-update = statements: UPDATE
+count-statements-delete = statements: DELETE
+count-statements-begin = statements: BEGIN
+count-statements-commit = statements: COMMIT
+count-statements-rollback = statements: ROLLBACK
+count-affected-rows = rows affected
+count-tikv-cpu-grpc = TiKV CPU: gRPC
+count-tikv-cpu-unified-read = TiKV CPU: unified read pool
+count-tikv-cpu-sched = TiKV CPU: scheduler
+count-tikv-cpu-raftstore = TiKV CPU: raftstore
+count-tikv-cpu-store-write = TiKV CPU: store writers
+count-tikv-cpu-apply = TiKV CPU: apply
+count-tikv-cpu-rocksdb = TiKV CPU: RocksDB
+count-grpc-get = TiKV messages: Get
+count-grpc-batch-get = TiKV messages: BatchGet
+count-grpc-scan = TiKV messages: Scan
+count-grpc-pessimistic-lock = TiKV messages: pessimistic lock
+count-grpc-prewrite = TiKV messages: Prewrite
+count-grpc-commit = TiKV messages: Commit
+count-grpc-coprocessor = TiKV messages: coprocessor
+count-scheduler-commands = TiKV scheduler: all commands
+count-scheduler-pessimistic-lock = TiKV scheduler: pessimistic lock
+count-scheduler-prewrite = TiKV scheduler: Prewrite
+count-scheduler-commit = TiKV scheduler: Commit
+count-write-conflicts = write conflicts
+count-raft-proposals = Raft proposals
+count-raft-log-writes = Raft log: writes
+count-applied-keys = TiKV: keys applied
+count-coprocessor-bytes = coprocessor: bytes returned
+count-keys-scanned = coprocessor: keys scanned
+count-keys-returned = coprocessor: keys returned
+count-keys-skipped = RocksDB: keys skipped
+count-tombstones-skipped = RocksDB: tombstones skipped
+count-blocks-read = RocksDB: blocks read
+count-rocksdb-gets = RocksDB: keys read
+count-rocksdb-seeks = RocksDB: seeks
+count-rocksdb-nexts = RocksDB: steps of iterators
+count-rocksdb-read-bytes = RocksDB: bytes read
+count-rocksdb-scanned-bytes = RocksDB: bytes scanned
+count-rocksdb-written-bytes = RocksDB: bytes written
+count-rocksdb-flushed-bytes = RocksDB: bytes flushed
+count-rocksdb-compaction-read-bytes = RocksDB: bytes read by compactions
+count-rocksdb-compaction-written-bytes = RocksDB: bytes written by compactions
+count-rocksdb-block-cache-misses = RocksDB: block cache misses
+count-stall-time = TiKV: time of write stalls
+count-throttle-time = TiKV: time of throttled writes
+count-refused-writes = TiKV: writes refused
+count-pd-cpu = PD CPU
+count-tso-requests = PD: timestamp requests
+count-region-heartbeats = PD: region heartbeats
+count-store-heartbeats = PD: store heartbeats
+head-moved = What changed with it
+moved-about = Per query, by the servers' own counters. Counts that go together are one line, led by the one that moved most clearly. Anything is listed in at most one of 20 comparisons of equal versions. What changed with a workload need not be why it changed.
+moved-some = { $workload }: of { $counts } counts, { $moved } moved with it; the clearest: { $count } per query ({ $change }).
+moved-by-load = { $workload }: of { $counts } counts, { $moved } moved with it, all of which depend on the load; the clearest: { $count } per query ({ $change }).
+moved-none = { $workload }: none of { $counts } counts moved with it beyond chance.
+moved-few = { $workload }: no count has three complete rounds, so what changed with it cannot be told.
+moved-uncounted = What changed with these workloads is not known: the servers' counters were not read.
+moved-appeared = appeared
+moved-vanished = vanished
+moved-of-load = { $count } (depends on the load)
+moved-more = { $more ->
+    [one] And 1 more group of counts.
+   *[other] And { $more } more groups of counts.
+}
+column-with-it = Moved along
 head-cost = Dollars per million { $metric ->
     [tpmc] New Orders
     [qpm] queries
@@ -690,6 +814,61 @@ head-cost = Dollars per million { $metric ->
 }
 cost-about = The servers' hosts cost ${ $hourly } an hour (list prices of { $day }), and each version had all of them to itself. The client's host, storage billed separately, and traffic are not included. Each row prices both versions at one thread count: the one with the highest combined throughput. Intervals need three rounds; they reflect how throughput varies between deployments or, with only one deployment, between its rounds. The change is the inverse of the throughput change at that thread count; the throughput verdict says whether it exceeds the noise.
 cost-at-most = At most these prices: { $workloads }. Throughput was highest at the largest thread count measured; more threads may lower the price.
+
+## Where the time went of a workload whose throughput changed
+
+split-told = Where the time went: { $waits }; { $cpu }{ $part }.
+split-unclear = Where the time went cannot be told from these trials: { $waits }; { $cpu }.
+split-waits = { $how ->
+    [more] it waits more, the servers' CPUs were busy { $size } less ({ $interval })
+    [less] it waits less, the servers' CPUs were busy { $size } more ({ $interval })
+   *[same] the change of waiting is within the noise (CPUs busy { $change }, { $interval })
+}
+split-cpu = { $how ->
+    [more] a query takes { $size } more CPU ({ $interval })
+    [less] a query takes { $size } less CPU ({ $interval })
+   *[same] the change of CPU per query is within the noise ({ $change }, { $interval })
+}
+split-part = { $share ->
+    [most] , most of that in { $part } ({ $size })
+    [some] , above all in { $part } ({ $size })
+   *[apart] , but not in { $part } ({ $size })
+}
+split-summary = Where the time went, in figures
+split-about = Queries per second = CPUs busy / CPU time of a query: this is an identity, and names no cause. Waiting is what keeps the servers' CPUs less busy at this load: locks, disks, network, throttling, or a client that sends less. All figures are the servers' own, from a fifth of each run to its end. The right column says what each row alone does to throughput, with its 95% interval; waiting and CPU of a query multiply to the whole change, and the rows below to that of CPU, of which they are the parts.
+split-busy = { $figure } CPUs busy
+split-of-query = { $figure } µs
+split-fewer = This rests on { $rounds } of the { $of } rounds that the verdict rests on{ $threads ->
+    [all] {""}
+   *[other] , and on { $threads } threads
+}: the other trials have no counts that can be compared.
+split-apart = In these trials, in the part of the run that was counted, throughput changed by { $own }; by the verdict it is { $verdict }.
+split-lacking = { $workloads }: where the time went cannot be told, because { $why }.
+split-unread = the servers' counters were not read
+split-foreign = Benchlab does not reach the CPU counters of servers that it did not deploy
+split-without = no trial of one side, or of both, has the CPU time of { $what }
+split-few = too few rounds have comparable counts on both sides ({ $rounds }; at least { $least } are needed)
+chart-split = From { $baseline } to { $candidate }: what each part does to throughput
+column-part = Part
+column-effect = Effect on throughput
+part-waits = Waiting
+part-cpu = CPU of a query
+part-tidb-cpu = TiDB
+part-tidb-cpu-rest = TiDB: all but GC
+part-tidb-gc-cpu = TiDB: garbage collection
+part-tikv-cpu = TiKV
+part-tikv-cpu-rest = TiKV: other threads
+part-tikv-cpu-grpc = TiKV: gRPC
+part-tikv-cpu-unified-read = TiKV: unified read pool
+part-tikv-cpu-sched = TiKV: scheduler
+part-tikv-cpu-raftstore = TiKV: Raft store
+part-tikv-cpu-store-write = TiKV: Raft log writers
+part-tikv-cpu-apply = TiKV: apply
+part-tikv-cpu-rocksdb = TiKV: RocksDB
+part-pd-cpu = PD
+part-server-cpu = MariaDB
+part-server-cpu-rest = MariaDB: user
+part-server-cpu-system = MariaDB: system
 
 ## Gates: what holds when one passes; $least and $most are its bounds
 
@@ -788,6 +967,34 @@ chart-latency = { $latency } (ms), lower is better
 chart-marks = lines: geometric means; faint points: single rounds
 chart-threads = client threads
 chart-no-trial = no valid trial
+
+## Profiles, compared
+
+profiles-title = Profiles of { $type }: { $baseline } of the baseline, { $candidate } of the candidate
+profiles-cost = CPU per transaction
+profiles-own = own
+profiles-cumulative = total
+profiles-module = own
+profiles-more-cost = dearer
+profiles-less-cost = cheaper
+profiles-more-share = larger share
+profiles-less-share = smaller share
+profiles-few = Fewer than three profiles of a side: differences may be chance, and nothing is called a change. Take three or more of each side.
+profiles-none = No change was found in { $tested } tests of functions and modules.
+profiles-moved = Moved, not dearer: below { $caller } the sum of these stayed, so code was probably renamed, split or inlined: { $parts }.
+profiles-shares = Figures are shares of { $type }: where one function grows, the shares of the others shrink.
+profiles-nameless = Functions without a name took { $baseline } of the baseline and { $candidate } of the candidate; profile builds with symbols to see them.
+flame-remark = Width: mean of both sides, so what is gone is shown as well. Frames narrower than { $least } are merged. Pale colours may be chance.
+flame-everything = everything
+flame-merged = { $count ->
+    [one] 1 narrower frame
+   *[other] { $count } narrower frames
+}
+flame-step-1 = candidate takes twice or more
+flame-step-2 = +10% or more
+flame-step-3 = half or less
+flame-step-4 = -9% or more
+flame-step-5 = outlined: found changed
 
 ## Series of trials
 
@@ -1000,6 +1207,9 @@ release-type = { $key ->
    *[other] { $type }
 }
 site-next-aa = A/A campaign
+site-canary = canary
+site-canary-found = canary found { site-days-ago }
+site-canary-missed = canary missed on { $on }
 site-next-paused = will not run: its DAG is paused in Airflow
 site-next-by-hand = only when somebody starts it
 site-cost = Cost this month
@@ -1017,7 +1227,7 @@ site-report-types = Report types
 site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, deployment-to-deployment variation is assumed; trigger the report type with the sides "same" to measure it.
 site-column-newest = Newest campaign
 site-column-took = Took
-site-calibration = Newest A/A campaign
+site-calibration = Newest A/A campaign, canary
 site-aa-campaigns = { $count ->
     [one] 1 A/A campaign
    *[other] { $count } A/A campaigns
@@ -1220,6 +1430,7 @@ news-change-point = Change point
 news-suspect = Suspected change
 news-drift = Slow drift
 news-verdict = { $verdict }: { $report }, { $candidate } against { $baseline }
+news-canary-missed = Canary missed: { $report }
 site-noise = The { $campaigns } A/A campaigns of this setting scatter by { $sd }% (standard deviation).
 site-noise-unknown = How much campaigns vary is unknown: { $campaigns ->
     [0] there is no A/A campaign of this setting
@@ -1441,6 +1652,7 @@ rule-running = { $rule } is { $label }, as { $connection } says
 rule-bridge = { $new } becomes the anchor in place of { $old }, so that both are compared with each other first: what was measured against { $old } stays evidence
 rule-no-bridge = { $new } becomes the anchor in place of { $old }, which cannot be deployed again ({ $why }): what was measured against it is no evidence any more
 rule-aa = an A/A campaign: the candidate against itself, to know the noise
+rule-canary = a canary: { $workload } alone, its candidate slowed down by { $pct }% on purpose, to see whether that is found
 rule-resumed = the versions of { $campaign }, which this run resumes
 warning-warehouses = dataset.warehouses: { $warehouses } for { $threads } threads: with fewer warehouses than threads the threads wait for each other's locks on the rows of `warehouse` and `district`, and that wait is measured; take as many warehouses as threads, or more
 warning-records = dataset.records: { $records }: before its first operation ycsb_d, whose latest rows are read most, computes a weight for each row, so it runs for less time than requested, and its trials are rejected; take at most { $most } records for ycsb_d

@@ -50,7 +50,7 @@ reason-known = 已知的变化（{ $lasts ->
     [yes] 在 { $build } 中证实，之后的构建也显示出来
    *[no] 在 { $build } 中证实，尚无其他构建显示出来
 }）：相对于锚点为 { $change }%，估计值由此起算
-reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
+reason-quieter = 各轮次或各次部署的离散程度大于之前的测试活动（方差为其 { $times } 倍），因此它们所显示的部署差异按同样的倍数放大
 reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
 reason-lost-one-side = 有 { $count } 次试验没有有效结果，且都在{ $side }一方
 reason-lost = 有 { $count } 次试验没有有效结果（基线一方 { $baseline } 次，候选一方 { $candidate } 次）
@@ -135,6 +135,10 @@ subject-aa = 两方均为 { $engine } { $version }，各自独立部署并导入
 subject-slowdown = 本次测试{ measured-how }对比了人为减速 { $limit } 的 { $engine } { $candidate }（候选）与 { $baseline }（基线），目的是检验 Benchlab 能否发现这一幅度的减速。测试结论不代表候选版本的性能。
 summary-aa = A/A 测试，两方相同：用于衡量噪声。
 summary-slowdown = 候选被人为减速 { $limit }。
+summary-canary = 金丝雀测试：候选被人为减速 { $limit }，以检验能否发现。{ $found ->
+    [yes] 已发现：{ $workload } { $change }。
+   *[no] 未发现：{ $workload } { $change }，{ $verdict }。
+}
 
 ## 结论
 
@@ -171,6 +175,7 @@ answer-known = 此前已知、不重复计入：{ $each }（相对于 { $baselin
 answer-basis-prior = 部署之间的差异没有测量，是假定的。
 answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
 answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。
+answer-basis-earlier-campaigns = 部署之间的差异由之前的 { $earlier } 次测试活动得知。
 answer-basis-weeks = 部署之间的差异由之前的测试活动得知。
 
 ## 结论
@@ -235,6 +240,7 @@ basis-of-intervals = { $which ->
 }针对两个版本本身，而不仅限于本次部署
 basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
 basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
+basis-earlier-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型之前的 { $earlier } 次测试活动得知，并已计入其中。
 basis-weeks = 该报告类型的每次测试活动都以少量部署把一个构建与同一锚点比较；各次合起来所显示的变化先被标记，再在全新部署上测量，证实后才报告。部署之间和各次测试活动之间的差异由这些测试活动得知，并已计入置信区间。
 basis-prior = { basis-of-intervals }：{ $again ->
     [no] 没有测量结果能说明同一版本的服务器之间的差异，因此假定每一方为 ±{ $side }。服务器不会重新部署，多次部署和 A/A 测试都无法取代这一假定；再比较同一版本的两次测试活动，可以了解没有变化时差异有多大。
@@ -422,7 +428,7 @@ step-resumed = 测试曾经中断，当时已执行的试验数：{ $after }。{
     [no] 之后重新写入数据，因此此前与此后的试验属于不同的写入。
    *[yes] 之后重新部署并重新写入数据，因此此前与此后的试验属于不同的部署。
 }
-step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
+step-slowdown = 测试候选期间，以 20 ms 为周期，使其每个 SQL 服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
 step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有负载，再完成候选的所有负载，均依次以 { $threads } 个客户端线程进行测试。
 step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载紧接着先后在两方进行测试（构成一个测试块），分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每个测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
 restored-from = { $source ->
@@ -510,6 +516,7 @@ provenance-topology = 拓扑
 provenance-placement = 测试顺序
 provenance-seed = 顺序的随机种子
 provenance-calibration = 用于校准的测试
+provenance-earlier = 所用的较早测试活动
 provenance-checksum = 数据集校验和
 provenance-rows = 导入的行数
 provenance-benchlab = Benchlab
@@ -620,6 +627,120 @@ count-raft-log-bytes = TiKV：Raft 日志
 count-tidb-cpu = TiDB CPU
 count-tikv-cpu = TiKV CPU
 count-server-cpu = 服务器 CPU
+count-handler-reads = 通过 handler 读取的行数
+count-handler-commits = 存储引擎提交次数
+count-server-cpu-user = 服务器 CPU：用户态
+count-server-cpu-system = 服务器 CPU：内核态
+count-minor-faults = 次要缺页次数
+count-major-faults = 主要缺页次数
+count-context-switches = 上下文切换次数
+count-disk-read-bytes = 从磁盘读取的字节数
+count-disk-written-bytes = 写入磁盘的字节数
+count-redo-writes = redo 日志：写入次数
+count-redo-requests = redo 日志：写入请求数
+count-fsyncs = fsync 次数
+count-data-written-bytes = InnoDB：写入的字节数
+count-page-requests = 请求的页数
+count-page-reads = 从磁盘读取的页数
+count-pages-written = 刷出的页数
+count-rows-sent = 发送的行数
+count-sorted-rows = 排序的行数
+count-temporary-tables = 临时表数
+count-temporary-disk-tables = 磁盘临时表数
+count-full-scans = 全表扫描次数
+count-row-lock-waits = 行锁等待次数
+count-bytes-received = 从客户端接收的字节数
+count-bytes-sent = 发送给客户端的字节数
+count-tidb-gc-cpu = TiDB CPU：垃圾回收
+count-kv-requests = KV 请求：全部
+count-kv-batch-get = KV 请求：BatchGet
+count-kv-scan = KV 请求：Scan
+count-kv-pessimistic-rollback = KV 请求：悲观回滚
+count-kv-batch-rollback = KV 请求：BatchRollback
+count-kv-resolve-lock = KV 请求：ResolveLock
+count-kv-check-txn-status = KV 请求：CheckTxnStatus
+count-kv-check-secondary-locks = KV 请求：CheckSecondaryLocks
+count-kv-txn-heart-beat = KV 请求：TxnHeartBeat
+count-cop-cache-hits = coprocessor 缓存命中次数
+count-keys-processed = 处理的键数
+count-timestamps = 请求的时间戳数
+count-written-bytes = 事务写入的字节数
+count-one-phase-commits = 一阶段提交次数
+count-async-commits = 异步提交次数
+count-backoffs = 退避次数
+count-region-errors = Region 错误次数
+count-locks-resolved = 清理的锁数
+count-transaction-retries = 事务重试次数
+count-pessimistic-retries = 悲观语句重试次数
+count-plan-cache-hits = 执行计划缓存命中次数
+count-plan-cache-misses = 执行计划缓存未命中次数
+count-statements = 语句数
+count-statements-select = 语句数：SELECT
+count-statements-insert = 语句数：INSERT
+count-statements-replace = 语句数：REPLACE
+count-statements-update = 语句数：UPDATE
+count-statements-delete = 语句数：DELETE
+count-statements-begin = 语句数：BEGIN
+count-statements-commit = 语句数：COMMIT
+count-statements-rollback = 语句数：ROLLBACK
+count-affected-rows = 影响的行数
+count-tikv-cpu-grpc = TiKV CPU：gRPC
+count-tikv-cpu-unified-read = TiKV CPU：统一读线程池
+count-tikv-cpu-sched = TiKV CPU：scheduler
+count-tikv-cpu-raftstore = TiKV CPU：raftstore
+count-tikv-cpu-store-write = TiKV CPU：store 写线程
+count-tikv-cpu-apply = TiKV CPU：apply
+count-tikv-cpu-rocksdb = TiKV CPU：RocksDB
+count-grpc-get = TiKV 消息：Get
+count-grpc-batch-get = TiKV 消息：BatchGet
+count-grpc-scan = TiKV 消息：Scan
+count-grpc-pessimistic-lock = TiKV 消息：悲观锁
+count-grpc-prewrite = TiKV 消息：Prewrite
+count-grpc-commit = TiKV 消息：Commit
+count-grpc-coprocessor = TiKV 消息：coprocessor
+count-scheduler-commands = TiKV scheduler：全部命令
+count-scheduler-pessimistic-lock = TiKV scheduler：悲观锁
+count-scheduler-prewrite = TiKV scheduler：Prewrite
+count-scheduler-commit = TiKV scheduler：Commit
+count-write-conflicts = 写冲突次数
+count-raft-proposals = Raft 提案数
+count-raft-log-writes = Raft 日志：写入次数
+count-applied-keys = TiKV：应用的键数
+count-coprocessor-bytes = coprocessor：返回的字节数
+count-keys-scanned = coprocessor：扫描的键数
+count-keys-returned = coprocessor：返回的键数
+count-keys-skipped = RocksDB：跳过的键数
+count-tombstones-skipped = RocksDB：跳过的墓碑数
+count-blocks-read = RocksDB：读取的块数
+count-rocksdb-gets = RocksDB：读取的键数
+count-rocksdb-seeks = RocksDB：seek 次数
+count-rocksdb-nexts = RocksDB：迭代器步进次数
+count-rocksdb-read-bytes = RocksDB：读取的字节数
+count-rocksdb-scanned-bytes = RocksDB：扫描的字节数
+count-rocksdb-written-bytes = RocksDB：写入的字节数
+count-rocksdb-flushed-bytes = RocksDB：刷盘的字节数
+count-rocksdb-compaction-read-bytes = RocksDB：compaction 读取的字节数
+count-rocksdb-compaction-written-bytes = RocksDB：compaction 写入的字节数
+count-rocksdb-block-cache-misses = RocksDB：块缓存未命中次数
+count-stall-time = TiKV：写停顿时间
+count-throttle-time = TiKV：写限流时间
+count-refused-writes = TiKV：拒绝的写入数
+count-pd-cpu = PD CPU
+count-tso-requests = PD：时间戳请求数
+count-region-heartbeats = PD：Region 心跳数
+count-store-heartbeats = PD：Store 心跳数
+head-moved = 同时发生的变化
+moved-about = 按每条查询折算，来自服务器自身的计数器。同步变化的计数合为一行，以变化最明确的一项为首。比较相同版本时，至多二十次中有一次会列出内容。与负载同时变化的，不一定就是变化的原因。
+moved-some = { $workload }：{ $counts } 项计数中有 { $moved } 项随之变化；最明确的是：每条查询的{ $count }（{ $change }）。
+moved-by-load = { $workload }：{ $counts } 项计数中有 { $moved } 项随之变化，且都取决于负载；最明确的是：每条查询的{ $count }（{ $change }）。
+moved-none = { $workload }：{ $counts } 项计数中没有一项的变化超出偶然。
+moved-few = { $workload }：没有一项计数有三个完整的轮次，因此无法判断同时发生的变化。
+moved-uncounted = 无法得知与这些负载同时发生的变化：未读取服务器的计数器。
+moved-appeared = 出现
+moved-vanished = 消失
+moved-of-load = { $count }（取决于负载）
+moved-more = 另有 { $more } 组计数。
+column-with-it = 一同变化
 head-cost = 每百万{ $metric ->
     [tpmc] 笔 New Order
     [qpm] 次查询
@@ -627,6 +748,61 @@ head-cost = 每百万{ $metric ->
 }的费用（美元）
 cost-about = 服务器所在主机每小时共 ${ $hourly }（{ $day } 的标价），每个版本测试时独占全部主机。不包括客户端主机、单独计费的存储和流量。每一行中两个版本按同一线程数计价：合计吞吐量最高的线程数。区间至少需要三轮，反映各次部署之间吞吐量的差异；只部署一次时，反映各轮之间的差异。变化是该线程数下吞吐量变化的倒数；是否超出噪声，见吞吐量的结论。
 cost-at-most = 以下负载的费用至多为表中数值：{ $workloads }。吞吐量在所测的最大线程数下最高，增加线程数可能降低费用。
+
+## 吞吐量有变化的负载，时间用在了哪里
+
+split-told = 时间用在哪里：{ $waits }；{ $cpu }{ $part }。
+split-unclear = 从这些试验看不出时间用在了哪里：{ $waits }；{ $cpu }。
+split-waits = { $how ->
+    [more] 等待更多，服务器 CPU 的忙碌减少 { $size }（{ $interval }）
+    [less] 等待更少，服务器 CPU 的忙碌增加 { $size }（{ $interval }）
+   *[same] 等待的变化没有超出噪声（CPU 的忙碌 { $change }，{ $interval }）
+}
+split-cpu = { $how ->
+    [more] 每个查询多用 { $size } 的 CPU（{ $interval }）
+    [less] 每个查询少用 { $size } 的 CPU（{ $interval }）
+   *[same] 每个查询所用 CPU 的变化没有超出噪声（{ $change }，{ $interval }）
+}
+split-part = { $share ->
+    [most] ，其中大部分在 { $part }（{ $size }）
+    [some] ，其中主要在 { $part }（{ $size }）
+   *[apart] ，但 { $part } 的变化超出了噪声（{ $size }）
+}
+split-summary = 时间用在哪里的数据
+split-about = 每秒查询数 = 忙碌的 CPU 数 / 每个查询的 CPU 时间：这是恒等式，并不指出原因。等待是指在此负载下使服务器 CPU 不那么忙碌的一切：锁、磁盘、网络、限流，或者客户端发送得更少。所有数据都由服务器自身计数，从每次运行的五分之一处到结束。右列是每一行单独对吞吐量的影响及其 95% 区间；等待与每个查询的 CPU 相乘即为总变化，其下各行相乘即为 CPU 一行，它们是该 CPU 的组成部分。
+split-busy = { $figure } 个 CPU 忙碌
+split-of-query = { $figure } µs
+split-fewer = 这里依据的是结论所依据的 { $of } 轮中的 { $rounds } 轮{ $threads ->
+    [all] {""}
+   *[other] ，线程数为 { $threads }
+}：其余试验没有可比较的计数。
+split-apart = 在这些试验的计数时段内，吞吐量变化为 { $own }；结论中为 { $verdict }。
+split-lacking = { $workloads }：看不出时间用在了哪里，因为{ $why }。
+split-unread = 没有读取服务器的计数器
+split-foreign = 服务器不是由 Benchlab 部署的，其 CPU 计数器无法读取
+split-without = 有一侧的所有试验都没有 { $what } 的 CPU 时间
+split-few = 两侧都有可比较计数的轮次太少（{ $rounds } 轮，至少需要 { $least } 轮）
+chart-split = 从 { $baseline } 到 { $candidate }：各部分对吞吐量的影响
+column-part = 部分
+column-effect = 对吞吐量的影响
+part-waits = 等待
+part-cpu = 每个查询的 CPU
+part-tidb-cpu = TiDB
+part-tidb-cpu-rest = TiDB：GC 以外
+part-tidb-gc-cpu = TiDB：垃圾回收
+part-tikv-cpu = TiKV
+part-tikv-cpu-rest = TiKV：其他线程
+part-tikv-cpu-grpc = TiKV：gRPC
+part-tikv-cpu-unified-read = TiKV：统一读线程池
+part-tikv-cpu-sched = TiKV：调度器
+part-tikv-cpu-raftstore = TiKV：Raft 存储
+part-tikv-cpu-store-write = TiKV：Raft 日志写入
+part-tikv-cpu-apply = TiKV：应用
+part-tikv-cpu-rocksdb = TiKV：RocksDB
+part-pd-cpu = PD
+part-server-cpu = MariaDB
+part-server-cpu-rest = MariaDB：用户态
+part-server-cpu-system = MariaDB：内核态
 
 ## 检查项：通过时成立的内容；$least 和 $most 是其界限
 
@@ -725,6 +901,31 @@ chart-latency = { $latency } (ms)，越低越好
 chart-marks = 折线：几何平均值；浅色点：单个轮次
 chart-threads = 客户端线程数
 chart-no-trial = 没有有效试验
+
+## 剖析的比较
+
+profiles-title = { $type } 剖析：基准 { $baseline } 份，候选 { $candidate } 份
+profiles-cost = 每个事务的 CPU
+profiles-own = 自身
+profiles-cumulative = 合计
+profiles-module = 自身
+profiles-more-cost = 开销变大
+profiles-less-cost = 开销变小
+profiles-more-share = 占比变大
+profiles-less-share = 占比变小
+profiles-few = 有一方的剖析不足三份：差异可能出于偶然，因此不判定任何变化。请每方至少取三份。
+profiles-none = 对函数和模块的 { $tested } 次检验均未发现变化。
+profiles-moved = 只是转移，开销并未变大：在 { $caller } 之下，以下各项之和不变，很可能是改名、拆分或内联：{ $parts }。
+profiles-shares = 数值是 { $type } 的占比：某个函数变大时，其余函数的占比会变小。
+profiles-nameless = 没有名称的函数在基准中占 { $baseline }，在候选中占 { $candidate }；请剖析带符号的构建以便查看。
+flame-remark = 宽度：两方的均值，因此已消失的调用栈也会显示。窄于 { $least } 的框合并显示。浅色可能出于偶然。
+flame-everything = 全部
+flame-merged = { $count } 个更窄的框
+flame-step-1 = 候选为两倍或以上
+flame-step-2 = +10% 或以上
+flame-step-3 = 一半或以下
+flame-step-4 = -9% 或以上
+flame-step-5 = 描边：判定有变化
 
 ## Series of trials
 
@@ -922,6 +1123,9 @@ release-type = { $key ->
    *[other] { $type }
 }
 site-next-aa = A/A 测试活动
+site-canary = 金丝雀测试
+site-canary-found = 金丝雀已发现，{ site-days-ago }
+site-canary-missed = 金丝雀未被发现，{ $on }
 site-next-paused = 其 DAG 在 Airflow 中已暂停，不会运行
 site-next-by-hand = 仅由人工启动
 site-cost = 本月费用
@@ -936,7 +1140,7 @@ site-report-types = 报告类型
 site-report-types-note = 下次运行时间取自日程；在 Airflow 中被暂停的 DAG 不会运行。费用为当月（UTC）开始的测试活动所租主机按目录价计算的费用。没有 A/A 测试活动时，部署之间的差异只是假定值；触发该报告类型时将 sides 设为“same”即可测量。
 site-column-newest = 最新测试活动
 site-column-took = 用时
-site-calibration = 最新 A/A 测试活动
+site-calibration = 最新 A/A 测试活动和金丝雀测试
 site-aa-campaigns = { $count } 个 A/A 测试活动
 site-days-ago = { $days ->
     [0] 不到一天前
@@ -1129,6 +1333,7 @@ news-change-point = 变化点
 news-suspect = 疑似变化
 news-drift = 缓慢漂移
 news-verdict = { $verdict }：{ $report }，{ $candidate } 对比 { $baseline }
+news-canary-missed = 金丝雀未被发现：{ $report }
 site-noise = { $campaigns } 个 A/A 测试的离散程度为 { $sd }%（标准差）。
 site-noise-unknown = 测试活动之间的离散程度未知：有 { $campaigns } 个 A/A 测试，需要 5 个。
 site-between-title = 任意两个版本之间
@@ -1333,6 +1538,7 @@ rule-running = “{ $rule }”为 { $label }，由 Connection { $connection } �
 rule-bridge = { $new } 取代 { $old } 成为锚点，因此先把两者相互比较：针对 { $old } 的测量结果仍然有效
 rule-no-bridge = { $new } 取代 { $old } 成为锚点，而后者无法再次部署（{ $why }）：针对它的测量结果不再有效
 rule-aa = A/A 测试：候选与自身对比，用于了解噪声
+rule-canary = 金丝雀测试：只测 { $workload }，候选被人为减速 { $pct }%，以检验能否发现
 rule-resumed = 沿用测试活动 { $campaign } 的版本，本次运行将继续该活动
 warning-warehouses = dataset.warehouses：{ $warehouses } 个 warehouse 对 { $threads } 个线程。warehouse 少于线程时，各线程会在 `warehouse` 和 `district` 表的行上相互等锁，测得的将是锁等待；请使 warehouse 数不少于线程数
 warning-records = dataset.records：{ $records }。ycsb_d 主要读取最新的行，执行第一个操作之前要为每一行计算权重，因此实际运行时间短于要求的时间，无法通过检查项；运行 ycsb_d 时请不要超过 { $most } 条记录

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from typing import Annotated, Literal
@@ -60,6 +60,19 @@ class OnRelease(_Schedule):
     catchup_days: Annotated[int, Field(ge=0, le=366)] = 4
 
 
+@dataclass(frozen=True)
+class Canary:
+    """A slowdown that is planted, to see that it is found.
+
+    Attributes:
+        pct: by how much the candidate is slowed down.
+        number: which of its schedule's canaries it is; their workloads take turns by it.
+    """
+
+    pct: float
+    number: int
+
+
 class Weekly(_Schedule):
     """Runs by a cron expression in UTC, such as ``0 2 * * 1`` for Mondays at two.
 
@@ -69,12 +82,17 @@ class Weekly(_Schedule):
             the newest release before the candidate, which ties successive nightly builds to
             releases; 0: never. A pinned baseline stays as it is, and so does a baseline's rule
             where the candidate is a release itself.
+        canary_every: every this many weeks, never in the week of an A/A campaign or a release, the
+            first run is a canary: one workload, whose candidate is slowed down; 0: never.
+        canary_pct: by how much it is slowed down, as ``slowdown_pct``.
     """
 
     runs: Literal["weekly"]
     cron: str
     aa_every: Annotated[int, Field(ge=0, le=52)] = 4
     release_every: Annotated[int, Field(ge=0, le=52)] = 4
+    canary_every: Annotated[int, Field(ge=0, le=52)] = 0
+    canary_pct: Annotated[float, Field(gt=0, le=90, strict=False)] = 10.0
 
     @pydantic.field_validator("cron")
     @classmethod
@@ -111,6 +129,30 @@ class Weekly(_Schedule):
             self._is_release_due(week)
             or (self._is_release_due(week - 1) and self._is_aa_week(week - 1))
         )
+
+    def canary(self, moment: datetime) -> Canary | None:
+        """The canary of a run at this moment; depends only on its week.
+
+        If the week in which it is due has another turn, it is held in the next one that has none;
+        if none is left before the following canary is due, not at all.
+        """
+        from croniter import croniter
+
+        if not self.canary_every:
+            return None
+        week, first_due = _week(moment), self.canary_every // 2
+        number = (week - first_due) // self.canary_every
+        due = first_due + number * self.canary_every
+        free = (one for one in range(due, due + self.canary_every) if not self._has_turn(one))
+        if next(free, None) != week:
+            return None
+        begin = midnight(FIRST_MONDAY + timedelta(weeks=week)) - timedelta(seconds=1)
+        first = croniter(self.cron, begin).get_next(datetime)
+        return Canary(self.canary_pct, number) if moment == first else None
+
+    def _has_turn(self, week: int) -> bool:
+        day = FIRST_MONDAY + timedelta(weeks=week)
+        return self.is_aa(day) or self.is_with_release(day)
 
     def _is_aa_week(self, week: int) -> bool:
         return self.aa_every > 0 and week % self.aa_every == 0
@@ -169,13 +211,20 @@ class Turn:
     Attributes:
         aa: an A/A campaign of the candidate.
         with_release: the newest release before the candidate as baseline.
+        canary: what is planted; None: nothing.
         nth: which release of its day is the candidate, from 0 for the highest version, unless
             another run of the day has it.
     """
 
     aa: bool = False
     with_release: bool = False
+    canary: Canary | None = None
     nth: int = 0
+
+    @property
+    def of_the_past(self) -> Turn:
+        """What a backfill wants of the moment: no canary, which is to show what works today."""
+        return replace(self, canary=None)
 
 
 # The turn of a run that a person starts.
@@ -185,7 +234,11 @@ ORDINARY = Turn()
 def turn(schedule: OnRelease | Weekly | None, moment: datetime) -> Turn:
     """What is wanted at a moment: ``turn(spec.schedule, run.logical_date).aa``."""
     if isinstance(schedule, Weekly):
-        return Turn(aa=schedule.is_aa(moment), with_release=schedule.is_with_release(moment))
+        return Turn(
+            aa=schedule.is_aa(moment),
+            with_release=schedule.is_with_release(moment),
+            canary=schedule.canary(moment),
+        )
     if schedule is None:
         return Turn()
     utc = moment.astimezone(UTC)

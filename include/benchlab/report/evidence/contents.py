@@ -101,7 +101,7 @@ def make(
         report_files: the report as it is published, by relative path.
         gates: the directory of the gates' definitions.
         calibration: ids of the other campaigns that the report's verdicts rest on
-            (``Comparison.calibration.campaigns`` and ``Comparison.weeks``).
+            (``Comparison.calibration.ids`` and ``Comparison.weeks``).
         secrets: texts that must not occur in any file, such as the campaign's password.
 
     Example:

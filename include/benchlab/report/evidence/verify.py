@@ -154,19 +154,20 @@ def _comparison(
     counted: list[tuple[Measured, list[Rounds]]] = []
     before: list[tuple[Measured, list[Rounds]]] = []
     watches = own.campaign.plan.screening_rounds is not None
+    fault_before = _week_fault if watches else _earlier_fault
     for file in bundle.within(CALIBRATION):
         with found.reading(file):
             other = bundle.measured(file)
-            of_watch = watches and not other.campaign.is_aa
-            if fault := (_week_fault if of_watch else _calibration_fault)(file, own, other):
+            calibrates = aa_campaigns.can_calibrate(other.campaign)
+            if fault := (_calibration_fault if calibrates else fault_before)(file, own, other):
                 found.differs(file, fault)
             else:
                 wanted = other.campaign.wanted
                 used, _ = usable_trials.usable_trials(wanted, other.trials)
                 rounds = compare.rounds_of(wanted, used)
-                (before if of_watch else counted).append((other, rounds))
+                (counted if calibrates else before).append((other, rounds))
     before.sort(key=lambda one: one[0].campaign.at)
-    unlike = _anchor_faults(own.campaign, [other.campaign for other, _ in before])
+    unlike = _anchor_faults(own.campaign, [other.campaign for other, _ in before] * watches)
     for name, fault in unlike.items():
         found.differs(f"{CALIBRATION}{name}.json", fault)
     before = [one for one in before if one[0].campaign.id not in unlike]
@@ -188,7 +189,10 @@ def _comparison(
         own.campaign.report_type.threshold_pct,
         inconsistencies(own.campaign.facts),
         gates=gates,
-        calibration=calibrate({other.campaign.id: rounds for other, rounds in counted}),
+        calibration=calibrate(
+            {other.campaign.id: rounds for other, rounds in counted},
+            {} if watches else {other.campaign.id: rounds for other, rounds in before},
+        ),
         started_at=own.campaign.started_at,
         aa_campaigns={other.campaign.started_at: round_means(rounds) for other, rounds in counted},
     )
@@ -222,6 +226,22 @@ def _week(
     )
     unstable = (name for name, reasons in shown.doubts.unstable.items() if reasons)
     return weeks.week_of(other.campaign, weeks.alike(rounds, threads), unstable)
+
+
+def _earlier_fault(file: str, own: Measured, other: Measured) -> str | None:
+    """Why a campaign with two versions does not show how deployments differ; None if it does."""
+    one, campaign = other.campaign, own.campaign
+    if file != f"{CALIBRATION}{one.id}.json" or one.id == campaign.id:
+        return f"it is of {one.id}"
+    if not aa_campaigns.shows_deployments(one):
+        return "neither an A/A campaign nor one with several deployments"
+    if one.ended_at is None or one.ended_at > campaign.started_at:
+        return "it had not ended when this one began"
+    if unlike := aa_campaigns.differences(campaign, one):
+        return f"of another setting: {', '.join(unlike)}"
+    if one.restored_dataset != campaign.restored_dataset:
+        return "only one of them restored its data from a dataset snapshot"
+    return None
 
 
 def _week_fault(file: str, own: Measured, other: Measured) -> str | None:
@@ -262,12 +282,10 @@ def _anchor_faults(own: Campaign, before: Sequence[Campaign]) -> dict[str, str]:
 
 
 def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
-    """Why an A/A campaign does not qualify; None if it does."""
+    """Why a complete A/A campaign does not qualify; None if it does."""
     name = other.campaign.id
     if file != f"{CALIBRATION}{name}.json" or name == own.campaign.id:
         return f"it is of {name}"
-    if not aa_campaigns.can_calibrate(other.campaign):
-        return "no complete A/A campaign of which each side was loaded"
     if unlike := aa_campaigns.differences(own.campaign, other.campaign):
         return f"of another setting: {', '.join(unlike)}"
     return None

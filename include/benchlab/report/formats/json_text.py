@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
 from benchlab.analysis.verdict.compare import CellComparison, Comparison, WorkloadComparison
 from benchlab.analysis.verdict.decision import RULE, Decision
@@ -18,13 +19,16 @@ from benchlab.analysis.verdict.variances import deployment_variance, percent, to
 from benchlab.language import english
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES
-from benchlab.report.model import cost, document_tables, hardware, hosts, quality
+from benchlab.report.model import causes, cost, document_tables, hardware, hosts, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult
 
 
 def to_json(
-    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    known: Causes = NO_CAUSES,
 ) -> dict[str, Any]:
     """The comparison as a JSON document, without secrets; missing values are None.
 
@@ -32,6 +36,7 @@ def to_json(
 
     Args:
         results: all executed trials, including invalid ones.
+        known: why workloads changed.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)
@@ -64,6 +69,7 @@ def to_json(
         "threshold_pct": campaign.report_type.threshold_pct,
         "workloads": [
             (_workload_json if comparison.has_verdicts else _alone_json)(workload)
+            | causes.to_json(known, workload.name)
             for workload in comparison.workloads
         ],
         "gates": _gates_json(comparison.all_gates),
@@ -121,11 +127,15 @@ def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
 
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
-    """The A/A campaigns and the deployment variance they show; None if there are none."""
-    if not calibration.found:
+    """The A/A campaigns and the deployment variance they show, and the earlier campaigns.
+
+    None if there are neither.
+    """
+    if not (calibration.found or calibration.earlier):
         return None
     return {
         "campaigns": list(calibration.campaigns),
+        "earlier": list(calibration.earlier),
         "deployment": [
             {
                 "workload": key[0],

@@ -196,6 +196,9 @@ def _stages(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             f"earliest: {priced_minutes(plan, plan.minutes_until(first))}; this is a campaign of "
             f"all {plan.deployments}"
         )
+    if every := getattr(spec.schedule, "canary_every", 0):
+        dearest = "this one" if plan.screening_rounds is None else "one with a workload confirmed"
+        yield f"every {every} weeks the schedule has a canary, which takes no more than {dearest}"
     if plan.screening_rounds is None:
         return
     one = max(plan.minutes_to_confirm([name]) for name in plan.workloads)

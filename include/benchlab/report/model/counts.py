@@ -52,10 +52,15 @@ def limit(report: Report, metric: Metric) -> float:
 
 def value(report: Report, workload: WorkloadComparison, metric: Metric, side: Side) -> str:
     """What a transaction takes on a side: the mean over thread counts, with three digits."""
-    if (mean := _mean(workload, metric, side)) is None:
+    return shown(report, _mean(workload, metric, side), metric)
+
+
+def shown(report: Report, value: float | None, metric: Metric) -> str:
+    """A value of a count, with three digits and its unit."""
+    if value is None:
         return MISSING
     unit = "" if metric.unit == "1" else f" {report.language.say(f'unit-{metric.unit.lower()}')}"
-    return f"{report.numbers.digits(mean, 3)}{unit}"
+    return f"{report.numbers.digits(value, 3)}{unit}"
 
 
 def change(report: Report, workload: WorkloadComparison, metric: Metric) -> str:

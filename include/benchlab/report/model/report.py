@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
 from benchlab.analysis.gates.columns import CLOCKS
 from benchlab.analysis.gates.variables import Differences, differences
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
@@ -145,6 +146,7 @@ class Report:
         results: all executed trials, including invalid ones.
         series: throughput, CPU and disk within trials, by workload; empty: not shown.
         validation: the outcome of the report's validation; None: not shown.
+        causes: why workloads changed.
     """
 
     language: Language
@@ -153,6 +155,7 @@ class Report:
     results: Sequence[TrialResult]
     series: Mapping[str, tuple[PairSeries, ...]] = field(default_factory=dict)
     validation: Validation | None = None
+    causes: Causes = NO_CAUSES
 
     @cached_property
     def plan(self) -> Plan:
@@ -330,6 +333,18 @@ class Report:
             return ()
         return tuple(plain(campaign) for campaign in self.comparison.calibration.campaigns)
 
+    @cached_property
+    def earlier(self) -> tuple[str, ...]:
+        """The ids of the campaigns with two versions used for it; empty if none are used."""
+        if all(section.figures.earlier_campaigns == 0 for section in self.sections):
+            return ()
+        return tuple(plain(campaign) for campaign in self.comparison.calibration.earlier)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether other campaigns show how deployments differ."""
+        return bool(self.calibration or self.earlier)
+
 
 def build(
     campaign: Campaign,
@@ -339,6 +354,7 @@ def build(
     language: Language | None = None,
     series: Mapping[str, tuple[PairSeries, ...]] | None = None,
     validation: Validation | None = None,
+    causes: Causes = NO_CAUSES,
 ) -> Report:
     """Build the report of a campaign, without secrets; in English if ``language`` is None.
 
@@ -356,4 +372,4 @@ def build(
         id=plain(campaign.id),
         origin=plain(campaign.origin),
     )
-    return Report(said, campaign, comparison, results, series or {}, validation)
+    return Report(said, campaign, comparison, results, series or {}, validation, causes)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from benchlab.language.names import plain
+from benchlab.report.model import canary
 from benchlab.report.model.report import Report, Section
 from benchlab.report.notifications.notifiers import EventKind
 from benchlab.report.sentences import answer, wording
@@ -86,12 +87,15 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
     Verdicts on p95 latency count like those on throughput, except ``inconclusive``, which is
     frequent there because clients print latency in steps. Changes of counts are events of their
     own: what is dearer need not be slower. Changes are no events in an A/A campaign,
-    where they are false alarms, nor with a slowdown on purpose.
+    where they are false alarms, nor with a slowdown on purpose. Of a canary the only event is that
+    it was missed.
 
     Args:
         report: of a campaign with two sides.
         failed: whether a failure is reported as well, which makes ``inconclusive`` redundant.
     """
+    if report.campaign.is_canary:
+        return _of_canary(report, links)
     kinds: list[EventKind] = ["unstable", "inconclusive"]
     if not (report.campaign.is_aa or report.plan.slowdown_pct):
         kinds = ["regression", "improvement", "dearer", "cheaper", *kinds]
@@ -114,6 +118,16 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
             rest = () if kind in answer.TAKEN.values() else (wording.deployments(report),)
             found.append(Event(kind, name, heading, parts, links, lead, rest))
     return tuple(found)
+
+
+def _of_canary(report: Report, links: Links) -> tuple[Event, ...]:
+    planted, name = canary.planted_in(report), report.plan.report
+    if planted is None or canary.is_found_in(planted, report):
+        return ()
+    said = answer.summary(report), wording.outcome(report, planted)
+    part = Part(planted.title, (f"{report.campaign.id}/canary",), said)
+    heading = report.language.say("news-canary-missed", report=name)
+    return (Event("canary_missed", name, heading, (part,), links),)
 
 
 def of_failure(

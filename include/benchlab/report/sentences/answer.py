@@ -22,7 +22,7 @@ from benchlab.language.names import clauses, items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.plan.metric import COUNT, Metric
 from benchlab.plan.open_loop import rate_of
-from benchlab.report.model import counts
+from benchlab.report.model import canary, counts
 from benchlab.report.model.figures import display
 from benchlab.report.model.report import CHANGES as CHANGES
 from benchlab.report.model.report import ORDER as ORDER
@@ -43,7 +43,10 @@ TAKEN = {"regression": "dearer", "improvement": "cheaper"}
 """What a change of a count is called: more work need not be slower."""
 _PLAIN: Mapping[str, str] = MappingProxyType({})
 # The weakest first: that one is named.
-_BASES: tuple[Basis, ...] = ("prior", "deployments", "weeks", "A/A campaigns")
+_BASES: tuple[Basis, ...] = (
+    *("prior", "deployments", "weeks"),
+    *("earlier campaigns", "A/A campaigns"),
+)
 
 
 class Highest(NamedTuple):
@@ -160,13 +163,26 @@ def _of_one_version(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """The answer's sentence, after a note on an A/A campaign or a slowdown."""
+    """The answer's sentence, after a note on an A/A campaign, a canary or another slowdown."""
     say, lead = report.language.say, []
-    if report.plan.slowdown_pct:
+    if (planted := canary.planted_in(report)) is not None:
+        lead = [_of_canary(report, planted)]
+    elif report.plan.slowdown_pct:
         lead = [say("summary-slowdown", limit=report.numbers.limit(report.plan.slowdown_pct))]
     elif report.campaign.is_aa:
         lead = [say("summary-aa")]
     return wording.sentences((*lead, sentence(report)), report)
+
+
+def _of_canary(report: Report, planted: Section) -> str:
+    return report.language.say(
+        "summary-canary",
+        limit=report.numbers.limit(report.plan.slowdown_pct),
+        workload=planted.title,
+        found="yes" if canary.is_found_in(planted, report) else "no",
+        verdict=wording.verdict(report, planted),
+        change=with_interval(report, planted.figures, report.spec.threshold_pct),
+    )
 
 
 def lines(report: Report, *, of_counts: bool = False) -> list[Line]:
@@ -355,6 +371,7 @@ def _basis(report: Report) -> str:
     return report.language.say(
         f"answer-basis-{weakest.replace('/', '').replace(' ', '-').lower()}",
         campaigns=min(workload.aa_campaigns for workload in found),
+        earlier=min(workload.earlier_campaigns for workload in found),
         deployments=wording.deployed(report, (workload.deployments for workload in found)),
     )
 

@@ -190,7 +190,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
     unstable = say("read-unstable", dataset="checked" if report.consistency else "other")
     return (
         say("read-round", placement=report.plan.placement),
-        say("read-estimate", deployments="known" if report.calibration else "unknown"),
+        say("read-estimate", deployments="known" if report.is_calibrated else "unknown"),
         say(
             "read-change",
             limit=limit,
@@ -240,6 +240,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         "placement": say("placement-sequential") if sequential else None,
         "seed": None if sequential or not report.has_verdicts else str(plan.seed),
         "calibration": items(report.calibration, report.language) or None,
+        "earlier": items(report.earlier, report.language) or None,
         "checksum": _by_side(report, lambda side: side.dataset_checksum or MISSING),
         "rows": _by_side(report, lambda side: report.numbers.whole(side.rows)),
         "benchlab": report.environment.get("benchlab") or MISSING,

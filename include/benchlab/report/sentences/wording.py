@@ -351,6 +351,7 @@ def deployments(report: Report) -> str:
                 deployments=deployed(report, (section.figures.deployments for section in own))
                 + more,
                 campaigns=min(section.figures.aa_campaigns for section in own),
+                earlier=min(section.figures.earlier_campaigns for section in own),
                 side=Numbers(report.language).limit(100 * PRIOR_SIDE_SD),
                 again="no" if not report.plan.can.administers else prepared,
             )

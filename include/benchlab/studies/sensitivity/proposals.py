@@ -28,7 +28,7 @@ from benchlab.analysis.trend import weeks
 from benchlab.analysis.trend.weeks import Chances
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
 from benchlab.analysis.verdict.decision import ALPHA, level
-from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
+from benchlab.analysis.verdict.estimates import LATEST_EARLIER, LEAST_ROUNDS
 from benchlab.analysis.verdict.looks import fractions_of, levels
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import usable_trials
@@ -351,7 +351,7 @@ def _noise(
     spec: ReportSpec, measured: _Measured, workloads: Sequence[str], kind: str, nothing: Noise
 ) -> tuple[tuple[str, ...], int, Noise]:
     """The noise of a kind of metric in campaigns, with their ids and deployments."""
-    used, count, known = [], 0, [nothing.known]
+    used, count, known, earlier = [], 0, [nothing.known], [nothing.known]
     by_length: dict[int, list[Squares]] = {}  # by trial length, the latest campaign's last
     for one, figures in measured:
         found = [figures[workload].by_deployment(kind) for workload in workloads]
@@ -362,13 +362,24 @@ def _noise(
             by_length[seconds] = [*by_length.pop(seconds, []), shown]
             used.append(one.id)
             known += [shown] if is_aa else []
+            alike = one.restored_dataset == (spec.snapshots is not None)
+            earlier += [shown] if number > 1 and alike and not is_aa else []
             count += number if is_aa or number > 1 else 0
     if not used:
         return (), 0, nothing
     pooled = {seconds: together(found) for seconds, found in by_length.items()}
     apart = together([_without_rounds(found) for found in pooled.values()])
     rounds = _of_rounds(pooled, spec, len(workloads))
-    return tuple(used), count, replace(nothing, rounds=rounds, shown=apart, known=together(known))
+    return (
+        *(tuple(used), count),
+        replace(
+            nothing,
+            rounds=rounds,
+            shown=apart,
+            known=together(known),
+            earlier=together(earlier[-LATEST_EARLIER:]),
+        ),
+    )
 
 
 def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec, count: int) -> list[float]:

@@ -6,11 +6,14 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from upath import UPath
 
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.report import evidence
@@ -18,7 +21,21 @@ from benchlab.report.evidence import Verification
 from benchlab.report.evidence.verify import Recomputation
 from benchlab.results import ended_servers
 from benchlab.results.records import GateResult
-from tests.builders.evidence import as_json, files_of, forged, named, the_trial
+from benchlab.results.store import Store
+from tests.builders import campaigns, splits
+from tests.builders.evidence import (
+    ID,
+    SPEC,
+    add_campaign,
+    as_json,
+    bundle_of,
+    files_of,
+    forged,
+    keep,
+    measured,
+    named,
+    the_trial,
+)
 
 
 def test_a_changed_sample_is_found_by_its_raw_output(
@@ -144,6 +161,52 @@ def test_an_a_a_campaign_that_must_not_count_is_refused(
     assert "calibration/aa0.json" in named(found)
 
 
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bundle of a campaign of two deployments, after four others of two versions."""
+    home = tmp_path_factory.mktemp("taught")
+    with Store(f"sqlite:///{home}/results.db", UPath(home / "objects")) as store:
+        add_campaign(store, rounds=4, deployments=2)
+        for number in range(4):
+            other = campaigns.campaign(id=f"e{number}", **SPEC | {"rounds": 4, "deployments": 2})
+            began = other.started_at - timedelta(days=7 * (number + 1))
+            ended = began + timedelta(hours=1)
+            store.add_campaign(dataclasses.replace(other, started_at=began, ended_at=ended))
+            change = campaigns.known_change({"oltp_read_write": 0.05 * number}, noise=0.004)
+            for result in campaigns.results_of(other.plan, change):
+                store.add_trial(other.id, result)
+        return bundle_of(store)
+
+
+def test_campaigns_that_taught_a_verdict_are_in_its_bundle(
+    taught: bytes, verified: Callable[..., Verification]
+) -> None:
+    """The verdict is computed again by them; without one of them it is another one."""
+    found = verified(taught)
+    assert (found.outcome, found.checked["campaigns before"]) == ("holds", 4)
+    less = verified(forged(taught, {"calibration/e3.json": None}))
+    assert "workloads[oltp_read_write].ci95_pct[0]" in {each.where for each in less.differences}
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"ended_at": "2031-01-01T00:00:00+00:00"}, "had not ended when this one began"),
+        ({"environment": {"dataset": "new snapshot"}}, "restored its data from a dataset snapshot"),
+        ({"state": "failed"}, "neither an A/A campaign nor one with several deployments"),
+    ],
+)
+def test_a_campaign_that_must_not_teach_is_refused(
+    taught: bytes, verified: Callable[..., Verification], changed: dict[str, Any], why: str
+) -> None:
+    """It is named, with the reason."""
+    other = json.loads(files_of(taught)["calibration/e0.json"])
+    other["campaign"] |= changed
+    found = verified(forged(taught, {"calibration/e0.json": as_json(other)}))
+    (said,) = [str(each) for each in found.differences if each.file == "calibration/e0.json"]
+    assert why in said
+
+
 def test_figures_of_hosts_without_samples_are_not_verified(
     good: bytes, verified: Callable[..., Verification]
 ) -> None:
@@ -254,3 +317,25 @@ def test_rows_that_make_no_sense_are_no_traceback(
     path.write_bytes(forged(good, {name: as_json(document)}))
     json.dumps(evidence.verify(path).to_json(), allow_nan=False)
     path.unlink()
+
+
+def test_where_the_time_went_is_computed_again_from_the_counts(
+    tmp_path: Path, verified: Callable[..., Verification]
+) -> None:
+    """A bundle holds with its counts, and no longer with others: the report's split differs."""
+    made = campaigns.campaign(id=ID, **SPEC)
+    _, kept = splits.busy_with(made.plan, lambda _: {"server_cpu": 90.0}, lambda trial: trial.round)
+    name = f"raw/{ID}/{made.plan.trials[0].id}-a1.counts.csv"
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        store.add_campaign(made)
+        for planned, content in zip(made.plan.trials, kept.values(), strict=True):
+            counted = dataclasses.replace(measured(made, planned), counts_csv=content.decode())
+            keep(store, ID, counted)
+        good = bundle_of(store, calibration=())
+    assert verified(good).outcome == "holds"
+    files = files_of(good)
+    (workload,) = json.loads(files["report/report.json"])["workloads"]
+    assert workload["split"]["rounds"] == 3
+    found = verified(forged(good, {name: files[name].replace(b"90.0", b"91.0")}))
+    assert "report/report.json" in named(found)
+    assert any("split" in difference.where for difference in found.differences)

@@ -128,6 +128,7 @@ def upgrade() -> None:
         Column("baseline", ADDRESS),
         Column("candidate", ADDRESS),
         Column("measures_noise", sa.Boolean, nullable=False),
+        Column("canary_pct", sa.Double),
         Column("workloads", DOCUMENT, nullable=False),
     )
     _of_campaign(

@@ -1,0 +1,1 @@
+"""Why a workload changed, as far as the servers' counts can tell."""

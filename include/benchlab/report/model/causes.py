@@ -1,0 +1,184 @@
+"""Why workloads changed: reads the counts of their trials once, splits and ranks them.
+
+Example:
+    ``read(campaign, comparison, trials, store.read_bytes).ranked["oltp_insert"].moved`` is 5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from benchlab import engines
+from benchlab.analysis.cause import split
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
+from benchlab.analysis.cause.ranked import Cluster, CountChange, Ranked, ranked
+from benchlab.analysis.cause.split import Part, Split
+from benchlab.analysis.gates.gates import leaving_out
+from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, rounds_of
+from benchlab.analysis.verdict.rounds import Figure, Rounds, collect
+from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.analysis.verdict.variances import percent, percents
+from benchlab.engines.counts import Row
+from benchlab.errors import BenchlabError
+from benchlab.language import Message, message
+from benchlab.plan.metric import THROUGHPUT, Metric, kinds
+from benchlab.plan.open_loop import rate_of
+from benchlab.plan.plan import Plan
+from benchlab.report.model import counts
+from benchlab.report.model.report import CHANGES
+from benchlab.report.model.series import ReadObject
+from benchlab.results.records import Campaign, TrialResult
+
+CONFIDENCE = 0.95
+_Trials = Sequence[tuple[TrialResult, Sequence[Row]]]
+"""The trials of a workload, with what a query took in each."""
+
+
+def read(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    read_object: ReadObject,
+) -> Causes:
+    """Split and rank the counts of every workload with a change.
+
+    A trial takes part as it does in verdicts. Of counts that a gate leaves out, and of trials whose
+    counts cannot be read, nothing is known.
+    """
+    if not comparison.has_verdicts:
+        return NO_CAUSES
+    plan, splits, moved = campaign.wanted, {}, {}
+    used, _ = usable_trials(plan, results)
+    measured = {rounds.workload: rounds for rounds in rounds_of(plan, used)}
+    for workload in comparison.workloads:
+        if not any(found.verdict in CHANGES for _, found in workload.decided):
+            continue
+        rounds, name = measured[workload.name], workload.name
+        own = (result for result in used if result.trial.workload == name)
+        trials = [(result, _rows(comparison, result, read_object)) for result in own]
+        moved[name] = _ranked(plan, rounds, trials)
+        if _has_split(workload):
+            splits[name] = _split(plan, rounds, trials)
+    return Causes(splits, moved)
+
+
+def _rows(comparison: Comparison, result: TrialResult, read_object: ReadObject) -> list[Row]:
+    """What a query took of what is compared; empty where it was not read, or is lost."""
+    with contextlib.suppress(BenchlabError):
+        return [
+            row
+            for row in (counts.read(read_object(result.counts)) if result.counts else ())
+            if not leaving_out(comparison.leaving_out, result.gates, row.count)
+        ]
+    return []
+
+
+def _figures(trials: _Trials, value: Callable[[Row], float | None]) -> Iterator[Figure]:
+    for result, rows in trials:
+        trial = result.trial
+        yield trial.round, trial.threads, trial.side, {row.count: value(row) for row in rows}
+
+
+def _has_split(workload: WorkloadComparison) -> bool:
+    return workload.verdict in CHANGES and kinds(workload.metrics)[0] == THROUGHPUT
+
+
+def _split(plan: Plan, rounds: Rounds, trials: _Trials) -> Split | Message:
+    if not plan.can.administers:
+        return message("split-foreign")
+
+    def value(row: Row) -> float | None:
+        return row.per_second if row.count == split.QUERIES else row.per_query
+
+    return split.split(rounds, split.counted(rounds, _figures(trials, value)))
+
+
+def _ranked(plan: Plan, rounds: Rounds, trials: _Trials) -> Ranked | None:
+    if not any(rows for _, rows in trials):
+        return None
+    return ranked(
+        collect(
+            rounds.workload,
+            _metrics(plan, at_rate=rate_of(rounds.workload) is not None),
+            rounds.rounds,
+            rounds.threads,
+            rounds.sides,
+            _figures(trials, lambda row: row.per_query),
+            rounds.deployments,
+        )
+    )
+
+
+def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
+    """Every count of the engine; what servers also do for themselves depends on the load too."""
+    engine = engines.by_name()[plan.engine]
+    known = {
+        count.name: count
+        for count in (*engine.counts, *(engine.cluster.counts if engine.cluster else ()))
+    }
+    return [
+        dataclasses.replace(
+            count.metric(), of_load=(count.of_load or count.background) and not at_rate
+        )
+        for count in known.values()
+    ]
+
+
+def to_json(known: Causes, workload: str) -> dict[str, Any]:
+    """What is known of one workload, for ``report.json``."""
+    split, moved = known.splits.get(workload), known.ranked.get(workload)
+    return {
+        **({"split": _split_json(split)} if split else {}),
+        **({"moved": _moved_json(moved)} if moved else {}),
+    }
+
+
+def _moved_json(found: Ranked) -> dict[str, Any]:
+    """The counts that moved; where a side has none of a count, its change has no percent."""
+    return {
+        "counts": found.counts,
+        "moved": found.moved,
+        "clusters": [_cluster_json(cluster) for cluster in found.clusters],
+    }
+
+
+def _cluster_json(cluster: Cluster) -> dict[str, Any]:
+    return {
+        **_change_json(cluster.leading),
+        "depends_on_load": cluster.leading.metric.of_load,
+        "p_value": cluster.p_value,
+        "members": [_change_json(one) for one in cluster.others],
+    }
+
+
+def _change_json(one: CountChange) -> dict[str, Any]:
+    return {
+        "count": one.metric.name,
+        "unit": one.metric.unit,
+        "baseline": one.before,
+        "candidate": one.after,
+        "change_pct": one.pct,
+    }
+
+
+def _split_json(found: Split | Message) -> dict[str, Any]:
+    """What each part does to throughput, and its figures by side."""
+    if isinstance(found, Message):
+        return {"lacking": str(found)}
+    return {
+        "rounds": found.rounds,
+        "threads": list(found.threads),
+        "throughput_pct": percent(found.throughput.mean),
+        "waits": _part_json(found.waits),
+        "cpu": _part_json(found.cpu),
+        "parts": [_part_json(part) for part in found.parts],
+    }
+
+
+def _part_json(part: Part) -> dict[str, Any]:
+    own = {name: value for name, value in vars(part).items() if name != "effect"}
+    interval = percents(part.effect.interval(CONFIDENCE))
+    return {**own, "throughput_pct": percent(part.effect.mean), "ci95_pct": list(interval)}
