@@ -32,7 +32,11 @@ from benchlab.campaign.outline import Outline, outline_of
 from benchlab.campaign.watching import Watching
 from benchlab.errors import StoreError
 from benchlab.home import Home
+from benchlab.language import Language
 from benchlab.report import gate_files
+from benchlab.report.model import causes
+from benchlab.report.model import report as model
+from benchlab.report.model.report import Report
 from benchlab.results.kept import key_of
 from benchlab.results.records import Campaign, TrialResult, inconsistencies
 from benchlab.results.store import Store
@@ -54,6 +58,12 @@ class Outcome:
     campaign: Campaign
     trials: Sequence[TrialResult]
     comparison: Comparison
+
+    def report(self, store: Store, language: Language | None = None) -> Report:
+        """Its report, with why workloads changed, as the terminal and messages show it."""
+        measured = self.campaign, self.comparison, self.trials
+        known = causes.read(*measured, store.read_bytes)
+        return model.build(*measured, language=language, causes=known)
 
 
 class Comparer:

@@ -14,7 +14,6 @@ from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.report import gate_files
 from benchlab.report.formats import json_text, pages, terminal
-from benchlab.report.model import report as model
 from benchlab.report.sentences import answer
 from benchlab.results.store import open_store
 from benchlab.studies import before_after
@@ -92,11 +91,10 @@ def compare(
             made = before_after.compared(home, store, before, after)
         else:
             made = Comparer(home, store).outcome(store.campaign(campaign))
-        later = Comparer(home, store).later(made)
+        later, report = Comparer(home, store).later(made), made.report(store)
     if form and as_json:
         raise SpecError("compare: give --json or --format, not both")
     measured = (made.campaign, made.comparison, made.trials)
-    report = model.build(*measured)
     said = answer.later(report, later)
     show(
         report,

@@ -38,7 +38,6 @@ from benchlab.plan.fields.schedule import midnight
 from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
-from benchlab.report.model import report as model
 from benchlab.results.records import GIVE_BACK, Failure
 from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
@@ -234,7 +233,7 @@ def run(
         again = _command(report, overrides, on, name, approve)
         work = drive(home, store, resolved, name, "benchlab run", on, again=again, wait=wait)
         made = work.outcome()
-        report_model = model.build(made.campaign, made.comparison, made.trials)
+        report_model = made.report(store)
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
     _say_where_the_report_is(work)
     work.verdict()

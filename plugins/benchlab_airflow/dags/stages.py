@@ -426,17 +426,16 @@ def compare() -> dict[str, str]:
     Its answer in one sentence is the XCom :data:`ANSWER`, the note of the run :data:`NOTE`.
     """
     from benchlab.report.formats import pages, terminal
-    from benchlab.report.model import report as model
     from benchlab.report.sentences import answer
 
     with _campaign() as work:
         made = work.outcome()
-    of, ti = (made.campaign, made.comparison, made.trials), get_current_context()["ti"]
-    report = model.build(*of)
+        language = language_of(work.spec.languages[0])
+        report, own = made.report(work.store), made.report(work.store, language)
+    ti = get_current_context()["ti"]
     log.info("\n%s", terminal.render(report, 120, False))
-    language = language_of(work.spec.languages[0])
     link = _link(ti, language)
-    note = pages.note(model.build(*of, language=language), LONGEST_NOTE - len(link)) + link
+    note = pages.note(own, LONGEST_NOTE - len(link)) + link
     ti.xcom_push(key=ANSWER, value=answer.sentence(report))
     ti.xcom_push(key=NOTE, value=note)
     if not made.comparison.has_verdicts:

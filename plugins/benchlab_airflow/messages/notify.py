@@ -232,11 +232,7 @@ def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | 
 
 def _built(work: StoredCampaign) -> Report:
     """The campaign's report, in its first language."""
-    from benchlab.report.model import report as model
-
-    made = work.outcome()
-    language = load(work.spec.languages[0])
-    return model.build(made.campaign, made.comparison, made.trials, language=language)
+    return work.outcome().report(work.store, load(work.spec.languages[0]))
 
 
 def _words(error: object) -> str:

@@ -28,7 +28,7 @@ from benchlab.report import bundle
 from benchlab.report.formats import csv_text, pages, terminal
 from benchlab.report.model import report as model
 from benchlab.report.publish import files
-from benchlab.report.sentences import answer, method, wording
+from benchlab.report.sentences import answer, method, why, wording
 from benchlab.results.records import PAGE, Campaign, TrialResult
 from tests.builders import campaigns
 
@@ -386,7 +386,8 @@ def test_the_answer_is_the_same_in_every_format() -> None:
     assert said.startswith(f"5 workloads: {changes}, 1 unstable, 2 inconclusive. p95 latency:")
     assert text.index(said) < text.index("## Test environment")
     assert page.index(said) < page.index("<ul class")
-    assert " ".join(printed.split()).endswith(f"{said} {method.about(report)}")
+    reasons = " ".join(why.lines(report))
+    assert " ".join(printed.split()).endswith(f"{said} {reasons} {method.about(report)}")
     lines = answer.lines(report)
     assert [line.found for line in lines[::2]] == [s.figures.verdict for s in report.sections]
     assert [line.found for line in lines[1::2]] == [
@@ -405,10 +406,11 @@ def test_a_short_answer_says_how_much_it_leaves_out() -> None:
     report = model.build(*golden_case())
     whole = pages.note(report, 100_000)
     rows = answer.lines(report)
-    head, rule, *shown = whole.splitlines()[2:]
-    assert whole.splitlines()[0] == pages.escape(answer.sentence(report))
+    told, _, reason, _, head, rule, *shown = whole.splitlines()
+    assert told == pages.escape(answer.sentence(report))
+    assert [reason] == [pages.escape(line) for line in why.lines(report)]
     assert (head.count("|"), len(rule.split("---")), len(shown)) == (7, 7, len(rows))
-    first = len("\n".join(whole.splitlines()[:5]))
+    first = len("\n".join([told, "", head, rule, shown[0]]))
     for room in range(first + 60, len(whole), 97):
         short = pages.note(report, room)
         *_, last = short.splitlines()

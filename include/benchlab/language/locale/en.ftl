@@ -792,10 +792,13 @@ count-pd-cpu = PD CPU
 count-tso-requests = PD: timestamp requests
 count-region-heartbeats = PD: region heartbeats
 count-store-heartbeats = PD: store heartbeats
+why = { $workload } ({ $change }): { $told }.
+why-settings = Settings that differ though nobody set them: { $names }.
 head-moved = What changed with it
 moved-about = Per query, by the servers' own counters. Counts that go together are one line, led by the one that moved most clearly. Anything is listed in at most one of 20 comparisons of equal versions. What changed with a workload need not be why it changed.
 moved-some = { $workload }: of { $counts } counts, { $moved } moved with it; the clearest: { $count } per query ({ $change }).
 moved-by-load = { $workload }: of { $counts } counts, { $moved } moved with it, all of which depend on the load; the clearest: { $count } per query ({ $change }).
+moved-in-short = of { $counts } counts, { $moved } moved with it, the clearest { $count } per query ({ $change })
 moved-none = { $workload }: none of { $counts } counts moved with it beyond chance.
 moved-few = { $workload }: no count has three complete rounds, so what changed with it cannot be told.
 moved-uncounted = What changed with these workloads is not known: the servers' counters were not read.
@@ -817,7 +820,7 @@ cost-at-most = At most these prices: { $workloads }. Throughput was highest at t
 
 ## Where the time went of a workload whose throughput changed
 
-split-told = Where the time went: { $waits }; { $cpu }{ $part }.
+split-told = Where the time went: { $waits }; { $cpu }.
 split-unclear = Where the time went cannot be told from these trials: { $waits }; { $cpu }.
 split-waits = { $how ->
     [more] it waits more, the servers' CPUs were busy { $size } less ({ $interval })

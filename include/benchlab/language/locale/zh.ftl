@@ -729,10 +729,13 @@ count-pd-cpu = PD CPU
 count-tso-requests = PD：时间戳请求数
 count-region-heartbeats = PD：Region 心跳数
 count-store-heartbeats = PD：Store 心跳数
+why = { $workload }（{ $change }）：{ $told }。
+why-settings = 无人设置却不同的配置：{ $names }。
 head-moved = 同时发生的变化
 moved-about = 按每条查询折算，来自服务器自身的计数器。同步变化的计数合为一行，以变化最明确的一项为首。比较相同版本时，至多二十次中有一次会列出内容。与负载同时变化的，不一定就是变化的原因。
 moved-some = { $workload }：{ $counts } 项计数中有 { $moved } 项随之变化；最明确的是：每条查询的{ $count }（{ $change }）。
 moved-by-load = { $workload }：{ $counts } 项计数中有 { $moved } 项随之变化，且都取决于负载；最明确的是：每条查询的{ $count }（{ $change }）。
+moved-in-short = { $counts } 项计数中有 { $moved } 项随之变化，最明确的是每条查询的{ $count }（{ $change }）
 moved-none = { $workload }：{ $counts } 项计数中没有一项的变化超出偶然。
 moved-few = { $workload }：没有一项计数有三个完整的轮次，因此无法判断同时发生的变化。
 moved-uncounted = 无法得知与这些负载同时发生的变化：未读取服务器的计数器。
@@ -751,7 +754,7 @@ cost-at-most = 以下负载的费用至多为表中数值：{ $workloads }。吞
 
 ## 吞吐量有变化的负载，时间用在了哪里
 
-split-told = 时间用在哪里：{ $waits }；{ $cpu }{ $part }。
+split-told = 时间用在哪里：{ $waits }；{ $cpu }。
 split-unclear = 从这些试验看不出时间用在了哪里：{ $waits }；{ $cpu }。
 split-waits = { $how ->
     [more] 等待更多，服务器 CPU 的忙碌减少 { $size }（{ $interval }）

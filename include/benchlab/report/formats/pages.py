@@ -27,7 +27,7 @@ from benchlab.language.numbers import MISSING
 from benchlab.report import charts
 from benchlab.report.model import cost, counts, document_tables, figures, hardware, hosts, software
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import answer, looked, method, moved, split, watched, wording
+from benchlab.report.sentences import answer, looked, method, moved, split, watched, why, wording
 
 
 @dataclass(frozen=True)
@@ -166,6 +166,8 @@ def comment(report: Report) -> str:
             "",
             f"**{escape(answer.summary(report))}**",
             "",
+            *(f"- {escape(line)}" for line in why.lines(report)),
+            "",
             *answer_table(report),
             "",
             f"<details><summary>{escape(say('answer-reasons'))}</summary>",
@@ -183,17 +185,19 @@ def comment(report: Report) -> str:
 def note(report: Report, room: int) -> str:
     """The answer for the note of a run: its sentence, then as many rows as fit.
 
-    Rows that do not fit are counted.
+    In between it says why, if that fits as well. Rows that do not fit are counted.
 
     Args:
         room: the maximum number of characters; a longer sentence is cut.
     """
     said, table = escape(answer.sentence(report)), answer_table(report)
-    for end in range(len(table), 2, -1):  # two lines are its head
-        more = len(table) - end
-        rest = ["", report.language.say("answer-more", more=more)] if more else []
-        if len(made := "\n".join([said, "", *table[:end], *rest])) <= room:
-            return made
+    reasons = [escape(line) for line in why.lines(report)]
+    for told in ("\n\n".join([said, *reasons]), said):
+        for end in range(len(table), 2, -1):  # two lines are its head
+            more = len(table) - end
+            rest = ["", report.language.say("answer-more", more=more)] if more else []
+            if len(made := "\n".join([told, "", *table[:end], *rest])) <= room:
+                return made
     return said[:room]
 
 
@@ -218,9 +222,9 @@ def environment(form: Literal["md", "html"], *packages: str) -> jinja2.Environme
     made.filters["yaml"] = lambda text: Markup(_in_front_matter(text))
     made.globals.update(
         answer=answer, wording=wording, method=method, cost=cost, looked=looked, split=split,
-        moved=moved, watched=watched, document=document_tables, figures=figures, counts=counts,
-        hosts=hosts, hardware=hardware, software=software, commands=software.commands_of,
-        items=items,
+        moved=moved, watched=watched, why=why, document=document_tables, figures=figures,
+        counts=counts, hosts=hosts, hardware=hardware, software=software,
+        commands=software.commands_of, items=items,
         stem=charts.file_stem, signs=answer.SIGNS, charts=charts, key=picture.key, style=style,
         parts_of_reports=f"report-parts.{form}.j2",
         PLACE=wording.PLACE, REFERENCE=REFERENCE, MISSING=MISSING,

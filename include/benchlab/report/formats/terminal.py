@@ -18,7 +18,7 @@ from benchlab.report.formats.console import console_for, table_of, text_of
 from benchlab.report.model import cost, counts
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
-from benchlab.report.sentences import answer, method, wording
+from benchlab.report.sentences import answer, method, why, wording
 
 # At most this many sentences are printed about a campaign that was measured elsewhere.
 MOST_SENTENCES = 20
@@ -58,6 +58,8 @@ def render(report: Report, width: int, colour: bool) -> str:
         console.print(Text(heading, style="bold"), table, sep="\n")
         console.print(Text("\n".join(cost.sentences(report)), style="dim"))
     console.print(Text(answer.sentence(report), style="bold"))
+    for line in why.lines(report):
+        console.print(Text(line))
     console.print(Text(method.about(report), style="dim"))
     return text_of(console)
 

@@ -20,7 +20,7 @@ from benchlab.language.names import plain
 from benchlab.report.model import canary
 from benchlab.report.model.report import Report, Section
 from benchlab.report.notifications.notifiers import EventKind
-from benchlab.report.sentences import answer, wording
+from benchlab.report.sentences import answer, why, wording
 
 Links = Sequence[tuple[str, str]]
 """Pairs of a name and an address: ``("Report", "s3://reports/c1/report.html")``."""
@@ -103,7 +103,7 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
         kinds.remove("inconclusive")
     name = report.plan.report
     say, sides = report.language.say, {side: of.label for side, of in report.sides.items()}
-    lead = (answer.sentence(report),)
+    lead = (answer.sentence(report), *why.lines(report))
     found = []
     for kind in kinds:
         parts = tuple(

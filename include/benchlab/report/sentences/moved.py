@@ -75,6 +75,18 @@ def _of(report: Report, workload: str, found: Ranked) -> Moved:
     )
 
 
+def in_short(report: Report, found: Ranked) -> str:
+    """How many counts moved with a workload, and the clearest of them."""
+    first = found.clusters[0].leading
+    return report.language.say(
+        "moved-in-short",
+        counts=found.counts,
+        moved=found.moved,
+        count=_title(report, first),
+        change=_change(report, first),
+    )
+
+
 def _sentence(report: Report, workload: str, found: Ranked) -> str:
     say = report.language.say
     if not found.clusters:

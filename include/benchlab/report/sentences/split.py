@@ -41,18 +41,26 @@ def lacking(report: Report, section: Section) -> list[str]:
 
 def sentence(report: Report, found: Split) -> str:
     """What changed: waiting, CPU, or neither beyond the noise; and the part that did most."""
-    say = report.language.say
+    waits, cpu = terms(report, found)
+    is_clear = bool(way(found.waits) or way(found.cpu) or _seen(found))
+    return report.language.say("split-told" if is_clear else "split-unclear", waits=waits, cpu=cpu)
+
+
+def terms(report: Report, found: Split) -> list[str]:
+    """What changed of waiting, and of a query's CPU with the part that did most."""
+    seen = _seen(found)
+    return [
+        report.language.text(_told(report, "split-waits", found.waits, 1)),
+        report.language.text(_told(report, "split-cpu", found.cpu, -1))
+        + (report.language.text(_part(report, found, seen)) if seen else ""),
+    ]
+
+
+def _seen(found: Split) -> Part | None:
+    """The part that did most, if that is no chance of many."""
     largest = max(found.parts, key=lambda one: abs(one.effect.mean))
-    # It was chosen among all of them.
     is_seen = largest.effect.p_value * len(found.parts) < ALPHA
-    seen = largest if len(found.parts) > 1 and is_seen else None
-    is_clear = bool(way(found.waits) or way(found.cpu) or seen)
-    return say(
-        "split-told" if is_clear else "split-unclear",
-        waits=_told(report, "split-waits", found.waits, 1),
-        cpu=_told(report, "split-cpu", found.cpu, -1),
-        part=_part(report, found, seen) if seen else "",
-    )
+    return largest if len(found.parts) > 1 and is_seen else None
 
 
 def way(part: Part) -> str:
