@@ -178,7 +178,7 @@ def estimated(
         earlier: of campaigns that compared two versions, about the mean of each.
     """
     if earlier is None:
-        earlier = Squares(*[np.zeros_like(known.between)] * 5)
+        earlier = Squares(*map(np.zeros_like, vars(known).values()))
     others = together((known, earlier))
     within, df, quieter = _with(own.within, own.within_df, others.within, others.within_df)
     shown = own.within_df + others.within_df > 0
