@@ -336,11 +336,11 @@ for name in ("sysbench_local", "sysbench_ec2", "sysbench_hosts"):
 
 
 def test_a_slowdown_is_offered_where_the_target_can(airflow_env: dict[str, str]) -> None:
-    """On this machine and not on a fleet; an A/A campaign is a tick everywhere."""
+    """On this machine and on fleets; an A/A campaign is a tick everywhere."""
     assert run_python(FIELDS, airflow_env).splitlines()[-3:] == [
         "sysbench_local boolean True",
-        "sysbench_ec2 boolean False",
-        "sysbench_hosts boolean False",
+        "sysbench_ec2 boolean True",
+        "sysbench_hosts boolean True",
     ]
 
 
