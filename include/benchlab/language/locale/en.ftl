@@ -231,7 +231,11 @@ answer-reasons = Why, and how far to trust it
 answer-known = Known before, and not counted again: { $each } against { $baseline }.
 answer-basis-prior = Deployment-to-deployment variation was assumed, not measured.
 answer-basis-deployments = Deployment-to-deployment variation was measured on { $deployments } deployments per side.
-answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in { $campaigns } A/A campaigns.
+answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in { $campaigns } A/A campaigns{ and-earlier }.
+and-earlier = { $earlier ->
+    [0] {""}
+   *[other] {" "}and { $earlier } earlier ones
+}
 answer-basis-earlier-campaigns = Deployment-to-deployment variation was measured in { $earlier } earlier campaigns.
 answer-basis-weeks = The variation between deployments was learned from the campaigns before.
 
@@ -296,7 +300,7 @@ basis-of-intervals = { $which ->
    *[some] The intervals of { $workloads } are
 } valid for the versions, not only for this deployment
 basis-deployments = { basis-of-intervals }: each side was deployed and loaded { $deployments } times, and the intervals include deployment-to-deployment variation.
-basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns of this report type, and the intervals include it.
+basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns{ and-earlier } of this report type, and the intervals include it.
 basis-earlier-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in the deployments of { $earlier } earlier campaigns of this report type, and the intervals include it.
 basis-weeks = Every campaign of this report type compares a build with the same anchor, in few deployments. What several campaigns show together is flagged and measured again on fresh deployments; only what these confirm is told. How much deployments and campaigns vary was learned from the campaigns before, and the intervals include it.
 basis-prior = { basis-of-intervals }: { $again ->

@@ -174,7 +174,11 @@ answer-reasons = 原因与可信程度
 answer-known = 此前已知、不重复计入：{ $each }（相对于 { $baseline }）。
 answer-basis-prior = 部署之间的差异没有测量，是假定的。
 answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
-answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。
+answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试{ and-earlier }得知。
+and-earlier = { $earlier ->
+    [0] {""}
+   *[other] 和之前的 { $earlier } 次测试活动
+}
 answer-basis-earlier-campaigns = 部署之间的差异由之前的 { $earlier } 次测试活动得知。
 answer-basis-weeks = 部署之间的差异由之前的测试活动得知。
 
@@ -239,7 +243,7 @@ basis-of-intervals = { $which ->
    *[some] { $workloads } 的置信区间
 }针对两个版本本身，而不仅限于本次部署
 basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
-basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
+basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试{ and-earlier }得知，并已计入其中。
 basis-earlier-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型之前的 { $earlier } 次测试活动得知，并已计入其中。
 basis-weeks = 该报告类型的每次测试活动都以少量部署把一个构建与同一锚点比较；各次合起来所显示的变化先被标记，再在全新部署上测量，证实后才报告。部署之间和各次测试活动之间的差异由这些测试活动得知，并已计入置信区间。
 basis-prior = { basis-of-intervals }：{ $again ->
