@@ -16,6 +16,8 @@ from tests.builders import campaigns
 
 # By workload, the verdicts on throughput and latency.
 Verdicts = Mapping[str, tuple[str, str]]
+# Estimate and interval, in percent.
+SIZE = (-8.2, -9.9, -6.4)
 WORSE: Verdicts = {"oltp_point_select": ("regression", "inconclusive")}
 
 
@@ -25,6 +27,7 @@ def add(
     verdicts: Verdicts = WORSE,
     versions: tuple[str, str] = ("10.2.11", "10.11.5"),
     days: float = -1,
+    size: tuple[float, float, float] = SIZE,
     **fields: Any,
 ) -> None:
     """A campaign of so many days from now that is published, with verdicts on TPS and latency."""
@@ -34,15 +37,17 @@ def add(
     store.add_campaign(
         dataclasses.replace(made, started_at=datetime.now(UTC) + timedelta(days=days))
     )
-    publish(store, name, verdicts)
+    publish(store, name, verdicts, size)
 
 
-def publish(store: Store, name: str, verdicts: Verdicts) -> None:
+def publish(
+    store: Store, name: str, verdicts: Verdicts, size: tuple[float, float, float] = SIZE
+) -> None:
     """Publish a campaign again, with other verdicts."""
     store.set_verdicts(
         name,
         [
-            StoredVerdict(workload, metric, verdict, -8.2, -9.9, -6.4, 0.001, rule=3)
+            StoredVerdict(workload, metric, verdict, *size, 0.001, rule=3)
             for workload, decided in verdicts.items()
             for metric, verdict in zip(("tps", "p95_ms"), decided, strict=True)
         ],

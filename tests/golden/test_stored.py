@@ -183,7 +183,8 @@ def store(here: Here, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stor
             change = {"report": "sysbench_local", "workload": slower.workload,
                       "direction": "worse", "design": "fixed", "key": "k"}  # fmt: skip
             connection.execute(FINDINGS.insert().values(id=1, **change))
-            connection.execute(FINDING_CAMPAIGNS.insert().values(finding=1, campaign=DAMAGED))
+            shown = {"finding": 1, "campaign": DAMAGED, "baseline": "a", "candidate": "b"}
+            connection.execute(FINDING_CAMPAIGNS.insert().values(**shown))
             again = {"state": "new", "by": "", "at": "2026-01-01T00:00:00+00:00"}
             entry = FINDING_ENTRIES.insert().values(finding=1, **again, note="", link="")
             connection.execute(entry.values(campaign=DAMAGED))

@@ -39,6 +39,6 @@ def test_commits_that_wait_for_no_disk_are_named_with_the_change_that_they_make(
         one["count"] for cluster in moved["clusters"][:3] for one in (cluster, *cluster["members"])
     ]
     assert {"fsyncs", "redo_writes"} & set(first), moved
-    assert "What changed with it" in (report / "report.md").read_text()
+    assert "What else changed" in (report / "report.md").read_text()
     verified = machine.verified("no-waiting")
     assert verified.outcome == "holds", verified.lines()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
+from benchlab.analysis.cause.causes import Causes
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, compare, estimates
 from benchlab.analysis.verdict.aa_campaigns import figures_of
@@ -59,10 +60,13 @@ class Outcome:
     trials: Sequence[TrialResult]
     comparison: Comparison
 
-    def report(self, store: Store, language: Language | None = None) -> Report:
-        """Its report, with why workloads changed, as the terminal and messages show it."""
+    def causes(self, store: Store) -> Causes:
+        """Why workloads changed; reads the counts of all their trials."""
+        return causes.read(self.campaign, self.comparison, self.trials, store.read_bytes)
+
+    def report(self, known: Causes, language: Language | None = None) -> Report:
+        """Its report, as the terminal and messages show it."""
         measured = self.campaign, self.comparison, self.trials
-        known = causes.read(*measured, store.read_bytes)
         return model.build(*measured, language=language, causes=known)
 
 
@@ -203,8 +207,9 @@ class Comparer:
     def earlier(self, campaign: Campaign | Outline) -> list[Outline]:
         """The latest campaigns that compared two versions before it, the earliest first.
 
-        They show how deployments differ if they deployed each side several times. Those whose data
-        came from a dataset snapshot say nothing of sides that were loaded, and the reverse.
+        They show how deployments differ if they have a workload of it, and deployed each side
+        several times. Those whose data came from a dataset snapshot say nothing of sides that were
+        loaded, and the reverse.
         """
         own = outline_of(campaign)
         if own.screening_rounds is not None:
@@ -214,6 +219,7 @@ class Comparer:
             for other in self._like(own)
             if other.shows_deployments
             and other.restored == own.restored
+            and any(own.threads.get(name) == found for name, found in other.threads.items())
             and other.ended_at is not None
             and other.ended_at <= own.started_at
         ][-estimates.LATEST_EARLIER :]

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.campaign import removal
 from benchlab.cli.options import CampaignId, Json, day, show
@@ -117,7 +118,8 @@ def delete(
         removal.refuse(home, store, campaign)
         found = store.campaign(campaign)
         if not yes:
-            _confirm(campaign, len(store.trials(campaign)), found.is_aa)
+            rests = found.is_aa or aa_campaigns.shows_deployments(found)
+            _confirm(campaign, len(store.trials(campaign)), is_used=rests)
         elsewhere = removal.remove(home, store, campaign)
     print(f"{campaign}: removed from the store, with its raw outputs, directory and report")
     for address in elsewhere:
@@ -126,12 +128,12 @@ def delete(
         print(f"stays in Airflow: {found.origin}")
 
 
-def _confirm(campaign: str, trials: int, is_aa: bool) -> None:
+def _confirm(campaign: str, trials: int, *, is_used: bool) -> None:
     if not sys.stdin.isatty():
         raise SpecError(
             f"campaigns delete {campaign}: there is no terminal to confirm on; give --yes"
         )
-    used = " It is an A/A campaign: reports made from now on do without it." if is_aa else ""
+    used = " Intervals of others rest on it: reports made from now on do without." * is_used
     what = f"{campaign} has {trials} trials, whose figures would be lost.{used} Remove it?"
     typer.confirm(what, abort=True, err=True)
 

@@ -91,7 +91,8 @@ def compare(
             made = before_after.compared(home, store, before, after)
         else:
             made = Comparer(home, store).outcome(store.campaign(campaign))
-        later, report = Comparer(home, store).later(made), made.report(store)
+        later = Comparer(home, store).later(made)
+        report = made.report(made.causes(store))
     if form and as_json:
         raise SpecError("compare: give --json or --format, not both")
     measured = (made.campaign, made.comparison, made.trials)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
@@ -77,7 +78,7 @@ def mark(
     """
     with open_store(find()) as store:
         told = " ".join(note.split())
-        _print_state(store.findings.mark(number, state, getpass.getuser(), told, link))
+        _print_state(store.findings.mark(number, state, _person(), told, link))
 
 
 @_findings.command()
@@ -87,7 +88,15 @@ def undo(number: Number) -> None:
     Example: benchlab findings undo 7
     """
     with open_store(find()) as store:
-        _print_state(store.findings.take_back(number, getpass.getuser()))
+        _print_state(store.findings.take_back(number, _person()))
+
+
+def _person() -> str:
+    """The login name; in a container that has none for it, the user's number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def _print_state(found: Finding) -> None:

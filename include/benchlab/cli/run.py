@@ -233,7 +233,7 @@ def run(
         again = _command(report, overrides, on, name, approve)
         work = drive(home, store, resolved, name, "benchlab run", on, again=again, wait=wait)
         made = work.outcome()
-        report_model = made.report(store)
+        report_model = made.report(made.causes(store))
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
     _say_where_the_report_is(work)
     work.verdict()

@@ -7,12 +7,14 @@ the known level, so that a further verdict is a further change, and only the sam
 belong together.
 
 Findings follow from stored verdicts; what people say is appended to their history. A finding that
-no campaign shows any more is not listed; it has its number and history again once one does.
+no campaign shows any more is not listed; it is again, with its history, once one compares what its
+first campaign did.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,7 +28,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection
 
 from benchlab.errors import SpecError, StoreError
-from benchlab.plan.report_type import SIDES
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.listing import batches, by_id
 from benchlab.results.records import Campaign, CampaignSummary, StoredVerdict
 from benchlab.results.rows import (
@@ -34,8 +36,7 @@ from benchlab.results.rows import (
     FINDING_CAMPAIGNS,
     FINDING_ENTRIES,
     FINDINGS,
-    SUMMARIES,
-    as_json,
+    VERDICTS,
     moment,
     reading,
 )
@@ -259,36 +260,72 @@ class Findings:
             else:
                 connection.execute(FINDING_CAMPAIGNS.delete().filter_by(**own))
                 connection.execute(FINDING_ENTRIES.delete().filter_by(**own))
+        pair = _compared(campaign)
         for workload, direction in changed.items():
             number = _joined(connection, campaign, workload, direction)
-            link = {"finding": number, "campaign": campaign.id}
-            connection.execute(FINDING_CAMPAIGNS.insert().values(**link))
             last = _history(connection, [number])[number][-1:]
             # A campaign from before that was said shows nothing again.
-            if last and last[0].state in ("fixed", "noise") and campaign.at > last[0].at:
-                now = datetime.now(UTC)
-                _append(connection, number, Entry("new", "", now, campaign=campaign.id))
+            if last and campaign.at > last[0].at:
+                size = next(one for one in verdicts if one.workload == workload and _is_change(one))
+                is_shown_again = last[0].state in ("fixed", "noise")
+                is_larger = last[0].state != "new" and _is_larger(connection, number, size)
+                if is_shown_again or is_larger:
+                    now = datetime.now(UTC)
+                    _append(connection, number, Entry("new", "", now, campaign=campaign.id))
+            connection.execute(
+                FINDING_CAMPAIGNS.insert().values(finding=number, campaign=campaign.id, **pair)
+            )
 
 
 def _joined(connection: Connection, campaign: Campaign, workload: str, direction: Direction) -> int:
     """The number of the finding that a campaign's change belongs to; of a new one where none is."""
     report, design = campaign.plan.report, campaign.report_type.design
-    pair = tuple(campaign.plan.sides[side].label for side in SIDES)
+    pair = _compared(campaign)
     fields = {"report": report, "workload": workload, "direction": direction}
-    key = hashlib.sha256(as_json([*fields.values(), *pair]).encode()).hexdigest()
+    key = _hash([*fields.values(), *pair.values()])
     links = FINDINGS.outerjoin(FINDING_CAMPAIGNS, FINDING_CAMPAIGNS.c.finding == FINDINGS.c.id)
-    compared = links.outerjoin(SUMMARIES, SUMMARIES.c.campaign == FINDING_CAMPAIGNS.c.campaign)
-    of = (FINDINGS.c.id, FINDINGS.c.key, SUMMARIES.c.baseline, SUMMARIES.c.candidate)
-    there = sa.select(*of, _STATE.label("state")).select_from(compared).filter_by(**fields)
+    of = (FINDINGS.c.id, FINDINGS.c.key, *(FINDING_CAMPAIGNS.c[side] for side in SIDES))
+    there = sa.select(*of, _STATE.label("state")).select_from(links).filter_by(**fields)
     rows = connection.execute(there.order_by(FINDINGS.c.id.desc())).all()
-    same = [row.id for row in rows if row.key == key or (row.baseline, row.candidate) == pair]
+    both = tuple(pair.values())
+    same = [row.id for row in rows if row.key == key or (row.baseline, row.candidate) == both]
     if not same and design != "watch":
         # What was noise with one candidate need not be so with the next.
-        same = [row.id for row in rows if row.baseline == pair[0] and row.state != "noise"]
+        own = pair["baseline"]
+        same = [row.id for row in rows if row.baseline == own and row.state != "noise"]
     if same:
         return int(same[0])
     connection.execute(FINDINGS.insert().values(**fields, design=design, key=key))
     return int(connection.execute(sa.select(FINDINGS.c.id).filter_by(key=key)).scalar_one())
+
+
+def _compared(campaign: Campaign) -> dict[Side, str]:
+    """What a campaign compares: a hash of each side, its version, builds and parameters."""
+    return {side: _hash(campaign.plan.sides[side].model_dump(mode="json")) for side in SIDES}
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _is_change(one: StoredVerdict) -> bool:
+    return one.verdict in DIRECTIONS
+
+
+def _is_larger(connection: Connection, number: int, now: StoredVerdict) -> bool:
+    """Whether a change is larger than the newest campaign of its finding showed, beyond doubt."""
+    same = {name: getattr(now, name) for name in ("workload", "metric", "verdict")}
+    of = FINDING_CAMPAIGNS.c.campaign == VERDICTS.c.campaign
+    shown = VERDICTS.join(FINDING_CAMPAIGNS, of).join(CAMPAIGNS)
+    asked = sa.select(VERDICTS.c.low_pct, VERDICTS.c.high_pct).select_from(shown)
+    asked = asked.where(FINDING_CAMPAIGNS.c.finding == number).filter_by(**same)
+    in_order = asked.order_by(CAMPAIGNS.c.started_at.desc()).limit(1)
+    before = connection.execute(in_order).first()
+    if before is None or before.low_pct is None or now.low_pct is None or now.high_pct is None:
+        return False
+    if now.low_pct > 0:
+        return bool(now.low_pct > before.high_pct)
+    return bool(now.high_pct < before.low_pct)
 
 
 def _append(connection: Connection, number: int, entry: Entry) -> None:

@@ -86,11 +86,20 @@ class Profile:
             )
         return found
 
-    @property
-    def samples(self) -> float:
-        """How many times the profiler looked, or an estimate where its samples were scaled up."""
+    def samples(self, chosen: SampleType) -> float:
+        """How many times the profiler looked, or an estimate where its samples were scaled up.
+
+        Args:
+            chosen: of the type that is compared: a heap profile has what is in use and what was
+                allocated since the start, each as a size and as a number.
+        """
         totals = [sum(values) for values in zip(*self.stacks.values(), strict=True)]
-        for (_, unit), total in zip(self.types, totals, strict=True):
+        alike = [
+            (unit, total)
+            for (name, unit), total in zip(self.types, totals, strict=True)
+            if name.partition("_")[0] == chosen.name.partition("_")[0]
+        ]
+        for unit, total in alike or [("", totals[0])]:
             if unit == self.period_unit and self.period > 0:
                 return float(total / self.period)
         return float(totals[0])

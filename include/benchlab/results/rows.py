@@ -182,7 +182,8 @@ SUMMARIES = sa.Table(
 
 # Changes of one workload of one report type (:mod:`benchlab.results.findings`), the campaigns that
 # show each, and what people said of it, in the order of saying. `key` is a hash of what the first
-# campaign compared, so that two writers cannot record a change twice. `campaign` of an entry is the
+# campaign compared, so that two writers cannot record a change twice; each link to a campaign has
+# one of each side that it compared. `campaign` of an entry is the
 # one that showed the change again; of what people said it is null.
 FINDINGS = sa.Table(
     "findings",
@@ -199,6 +200,8 @@ FINDING_CAMPAIGNS = sa.Table(
     METADATA,
     sa.Column("finding", sa.Integer, sa.ForeignKey("findings.id"), primary_key=True),
     sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("baseline", sa.String(64), nullable=False),
+    sa.Column("candidate", sa.String(64), nullable=False),
 )
 FINDING_ENTRIES = sa.Table(
     "finding_entries",

@@ -83,7 +83,7 @@ class Comparisons(Comparer):
     """Compares each campaign once; what is written to the store later is not seen.
 
     The verdicts of a campaign that has ended are kept until something that they follow from
-    changes: its trials, the decision rule, the gates, or the A/A campaigns that calibrate it.
+    changes: its trials, the decision rule, the gates, or the campaigns that calibrate it.
 
     Example:
         ``Comparisons(home, store).compared(campaign).workload("oltp_insert").verdict``

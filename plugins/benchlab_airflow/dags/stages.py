@@ -430,8 +430,9 @@ def compare() -> dict[str, str]:
 
     with _campaign() as work:
         made = work.outcome()
-        language = language_of(work.spec.languages[0])
-        report, own = made.report(work.store), made.report(work.store, language)
+        known = made.causes(work.store)
+    language = language_of(work.spec.languages[0])
+    report, own = made.report(known), made.report(known, language)
     ti = get_current_context()["ti"]
     log.info("\n%s", terminal.render(report, 120, False))
     link = _link(ti, language)

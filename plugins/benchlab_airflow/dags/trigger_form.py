@@ -658,8 +658,8 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
             spec,
             "slowdown_pct",
             "Slow the candidate down (%)",
-            "On purpose, to see whether Benchlab finds it; best in an A/A campaign. Each SQL server "
-            "is stopped for this share of the time.",
+            "On purpose, to see whether Benchlab finds it; best in an A/A campaign. Each SQL "
+            "server is stopped for this share of the time.",
         )
     if spec.schedule is not None:  # runs by the calendar skip what has been measured
         fields["measure_again"] = _own(

@@ -232,7 +232,8 @@ def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | 
 
 def _built(work: StoredCampaign) -> Report:
     """The campaign's report, in its first language."""
-    return work.outcome().report(work.store, load(work.spec.languages[0]))
+    made = work.outcome()
+    return made.report(made.causes(work.store), load(work.spec.languages[0]))
 
 
 def _words(error: object) -> str:

@@ -70,7 +70,7 @@ def show_findings(
     state: FindingState | Literal[""] = "",
 ) -> HTMLResponse:
     """The findings, filtered by the query."""
-    site = reader.of_all()
+    site = reader.of(report) if report else reader.of_all()
     return shown(site, findings.findings(site, report, workload, state or None))
 
 

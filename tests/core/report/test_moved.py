@@ -77,7 +77,7 @@ def files(
     return {name: content.decode() for name, content in made_files.items()}
 
 
-def section(page: str, heading: str = "## What changed with it") -> str:
+def section(page: str, heading: str = "## What else changed") -> str:
     """That part of a page in Markdown."""
     return page.partition(heading)[2].partition("\n## ")[0].replace("\\", "")
 
@@ -96,7 +96,7 @@ def test_a_report_says_what_changed_with_a_workload() -> None:
     ]
     assert "| 1 | 2 | +100.00% |" in lines[1]
     assert "Point Select" not in said
-    assert "What changed with it" in made["report.html"]
+    assert "What else changed" in made["report.html"]
     assert section(made["zh/report.md"], "## 同时发生的变化")
 
 

@@ -55,7 +55,7 @@ def test_the_largest_changes_are_explained_in_a_line_each_and_defaults_are_named
     assert [line.partition(" (")[0] for line in said[:3]] == [
         *("Update Index", "Point Select", "Insert"),
     ]
-    assert "(-40.0%): it waits more, the servers' CPUs were busy 40.0% less" in said[0]
+    assert "(-40.0%): more waiting, the servers' CPUs were 40.0% less busy" in said[0]
     assert said[3:] == ["Settings that differ though nobody set them: tidb_enable_1pc."]
     chinese = why.lines(reported(campaign(), "zh"))
     assert chinese[-1] == "无人设置却不同的配置：tidb_enable_1pc。"

@@ -59,6 +59,31 @@ def test_another_workload_direction_baseline_or_report_type_is_another_finding(
     assert [one[2] for one in shown(store).values()] == [(f"c{n}",) for n in range(1, 6)]
 
 
+def test_another_parameter_is_another_finding(store: Store) -> None:
+    """Versions of one label with other parameters are compared for another reason."""
+    for number, value in enumerate((1, 0, 1)):
+        side = {"version": "10.11.5", "parameters": {"innodb_flush_log_at_trx_commit": value}}
+        engines = {"mariadb": {"baseline": {"version": "10.11.5", "parameters": {"x": value}},
+                               "candidate": side}}  # fmt: skip
+        add(store, f"c{number}", WORSE, days=number, engines=engines)
+        if not number:
+            store.findings.mark(1, "known", "ann", "it flushes")
+    assert {number: one[2:] for number, one in shown(store).items()} == {
+        1: (("c0", "c2"), "known"), 2: (("c1",), "new"),
+    }  # fmt: skip
+
+
+def test_a_known_change_that_became_larger_is_new_again(store: Store) -> None:
+    """If its interval lies beyond the one before; a little more or less is no news."""
+    add(store, "c1", WORSE)
+    store.findings.mark(1, "known", "ann")
+    add(store, "c2", WORSE, ("10.2.11", "11.4.5"), days=1, size=(-12.0, -14.0, -9.0))
+    assert shown(store)[1][3] == "known"
+    add(store, "c3", WORSE, ("10.2.11", "11.5.2"), days=2, size=(-45.0, -50.0, -40.0))
+    last = store.findings.finding(1).history[-1]
+    assert (last.state, last.campaign) == ("new", "c3")
+
+
 def test_the_throughput_says_which_way_a_workload_went(store: Store) -> None:
     """The latency does where the throughput did not change."""
     add(store, "c1", {POINT: ("improvement", "regression"), INDEX: ("equivalent", "regression")})

@@ -33,7 +33,7 @@ def test_a_profile_of_tidb_has_the_totals_that_pprof_shows() -> None:
     own: dict[str, int] = {}
     for stack, value in profile.values(CPU).items():
         own[stack[-1]] = own.get(stack[-1], 0) + value
-    assert sum(own.values()) == profile.samples * profile.period == 30_690_000_000
+    assert sum(own.values()) == profile.samples(CPU) * profile.period == 30_690_000_000
     assert max(own, key=own.__getitem__) == "internal/runtime/syscall/linux.Syscall6"
 
 
@@ -44,18 +44,21 @@ def test_allocations_have_four_types_and_a_number_of_samples() -> None:
     assert names == ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"]
     assert profile.default == "alloc_space"
     assert sum(profile.values(SampleType("alloc_space", "bytes")).values()) == 52_361_715
-    assert profile.samples == pytest.approx(52_361_715 / 524_288)
+    assert profile.samples(profile.types[1]) == pytest.approx(52_361_715 / 524_288)
+    in_use = sum(profile.values(profile.types[3]).values())
+    assert profile.samples(profile.types[2]) == pytest.approx(in_use / 524_288)
 
 
 def test_contentions_are_counted_one_by_one() -> None:
     """Of mutexes, nothing is scaled up."""
-    assert read(RECORDED / "pd_mutex.pb.gz").samples == 35
+    profile = read(RECORDED / "pd_mutex.pb.gz")
+    assert {profile.samples(one) for one in profile.types} == {35}
 
 
 def test_threads_of_tikv_are_seen_where_its_stacks_are_not() -> None:
     """Its profile is not gzipped; a sample without a stack is known by its thread."""
     profile = read(RECORDED / "tikv_cpu.pb")
-    assert profile.samples == 230
+    assert profile.samples(profile.types[1]) == 230
     by_thread: dict[str, int] = {}
     for stack, (count, _) in profile.stacks.items():
         by_thread[stack[0]] = by_thread.get(stack[0], 0) + count

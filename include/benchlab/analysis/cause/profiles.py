@@ -190,7 +190,7 @@ def compare(
         total = sum(of_one.values())
         for stack, value in of_one.items():
             stacks.setdefault(stack, np.zeros(len(profiles)))[column] = value / total
-    samples = np.array([one.samples for one in profiles])
+    samples = np.array([one.samples(chosen) for one in profiles])
     costs = np.array(per_transaction or [1.0] * len(profiles))
     made = _Comparison(stacks, samples, costs, len(baseline), paired)
     return made.compared(chosen, has_costs=bool(per_transaction))

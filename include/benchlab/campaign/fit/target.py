@@ -133,6 +133,11 @@ def _leaders(spec: ReportSpec) -> Iterator[str]:
 def _slowdown(spec: ReportSpec) -> Iterator[str]:
     able = [name for name, target in targets.by_name().items() if target.can.slows_down]
     every = getattr(spec.schedule, "canary_every", 0)
+    if every and spec.sides == "single":
+        yield (
+            f"schedule.canary_every: {every}: only a candidate can be slowed down, and `sides: "
+            "single` has none; leave it out"
+        )
     asked = {"slowdown_pct": spec.slowdown_pct, "schedule.canary_every": every}
     for field, value in asked.items():
         if value and spec.target not in able:

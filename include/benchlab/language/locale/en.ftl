@@ -798,11 +798,14 @@ count-region-heartbeats = PD: region heartbeats
 count-store-heartbeats = PD: store heartbeats
 why = { $workload } ({ $change }): { $told }.
 why-settings = Settings that differ though nobody set them: { $names }.
-head-moved = What changed with it
+head-moved = What else changed
 moved-about = Per query, by the servers' own counters. Counts that go together are one line, led by the one that moved most clearly. Anything is listed in at most one of 20 comparisons of equal versions. What changed with a workload need not be why it changed.
 moved-some = { $workload }: of { $counts } counts, { $moved } moved with it; the clearest: { $count } per query ({ $change }).
 moved-by-load = { $workload }: of { $counts } counts, { $moved } moved with it, all of which depend on the load; the clearest: { $count } per query ({ $change }).
-moved-in-short = of { $counts } counts, { $moved } moved with it, the clearest { $count } per query ({ $change })
+moved-in-short = of { $counts } counts, { $moved } moved with it, the clearest { $count } per query ({ $change }){ $load ->
+    [yes] , which depends on the load
+   *[no] {""}
+}
 moved-none = { $workload }: none of { $counts } counts moved with it beyond chance.
 moved-few = { $workload }: no count has three complete rounds, so what changed with it cannot be told.
 moved-uncounted = What changed with these workloads is not known: the servers' counters were not read.
@@ -827,8 +830,8 @@ cost-at-most = At most these prices: { $workloads }. Throughput was highest at t
 split-told = Where the time went: { $waits }; { $cpu }.
 split-unclear = Where the time went cannot be told from these trials: { $waits }; { $cpu }.
 split-waits = { $how ->
-    [more] it waits more, the servers' CPUs were busy { $size } less ({ $interval })
-    [less] it waits less, the servers' CPUs were busy { $size } more ({ $interval })
+    [more] more waiting, the servers' CPUs were { $size } less busy ({ $interval })
+    [less] less waiting, the servers' CPUs were { $size } busier ({ $interval })
    *[same] the change of waiting is within the noise (CPUs busy { $change }, { $interval })
 }
 split-cpu = { $how ->
@@ -839,7 +842,7 @@ split-cpu = { $how ->
 split-part = { $share ->
     [most] , most of that in { $part } ({ $size })
     [some] , above all in { $part } ({ $size })
-   *[apart] , but not in { $part } ({ $size })
+   *[apart] , except in { $part } ({ $size })
 }
 split-summary = Where the time went, in figures
 split-about = Queries per second = CPUs busy / CPU time of a query: this is an identity, and names no cause. Waiting is what keeps the servers' CPUs less busy at this load: locks, disks, network, throttling, or a client that sends less. All figures are the servers' own, from a fifth of each run to its end. The right column says what each row alone does to throughput, with its 95% interval; waiting and CPU of a query multiply to the whole change, and the rows below to that of CPU, of which they are the parts.

@@ -739,7 +739,10 @@ head-moved = 同时发生的变化
 moved-about = 按每条查询折算，来自服务器自身的计数器。同步变化的计数合为一行，以变化最明确的一项为首。比较相同版本时，至多二十次中有一次会列出内容。与负载同时变化的，不一定就是变化的原因。
 moved-some = { $workload }：{ $counts } 项计数中有 { $moved } 项随之变化；最明确的是：每条查询的{ $count }（{ $change }）。
 moved-by-load = { $workload }：{ $counts } 项计数中有 { $moved } 项随之变化，且都取决于负载；最明确的是：每条查询的{ $count }（{ $change }）。
-moved-in-short = { $counts } 项计数中有 { $moved } 项随之变化，最明确的是每条查询的{ $count }（{ $change }）
+moved-in-short = { $counts } 项计数中有 { $moved } 项随之变化，最明确的是每条查询的{ $count }（{ $change }）{ $load ->
+    [yes] ，它取决于负载
+   *[no] {""}
+}
 moved-none = { $workload }：{ $counts } 项计数中没有一项的变化超出偶然。
 moved-few = { $workload }：没有一项计数有三个完整的轮次，因此无法判断同时发生的变化。
 moved-uncounted = 无法得知与这些负载同时发生的变化：未读取服务器的计数器。
@@ -773,7 +776,7 @@ split-cpu = { $how ->
 split-part = { $share ->
     [most] ，其中大部分在 { $part }（{ $size }）
     [some] ，其中主要在 { $part }（{ $size }）
-   *[apart] ，但 { $part } 的变化超出了噪声（{ $size }）
+   *[apart] ，但 { $part } 并非如此（{ $size }）
 }
 split-summary = 时间用在哪里的数据
 split-about = 每秒查询数 = 忙碌的 CPU 数 / 每个查询的 CPU 时间：这是恒等式，并不指出原因。等待是指在此负载下使服务器 CPU 不那么忙碌的一切：锁、磁盘、网络、限流，或者客户端发送得更少。所有数据都由服务器自身计数，从每次运行的五分之一处到结束。右列是每一行单独对吞吐量的影响及其 95% 区间；等待与每个查询的 CPU 相乘即为总变化，其下各行相乘即为 CPU 一行，它们是该 CPU 的组成部分。
@@ -911,7 +914,7 @@ chart-no-trial = 没有有效试验
 
 ## 剖析的比较
 
-profiles-title = { $type } 剖析：基准 { $baseline } 份，候选 { $candidate } 份
+profiles-title = { $type } 剖析：基线 { $baseline } 份，候选 { $candidate } 份
 profiles-cost = 每个事务的 CPU
 profiles-own = 自身
 profiles-cumulative = 合计
@@ -924,7 +927,7 @@ profiles-few = 有一方的剖析不足三份：差异可能出于偶然，因�
 profiles-none = 对函数和模块的 { $tested } 次检验均未发现变化。
 profiles-moved = 只是转移，开销并未变大：在 { $caller } 之下，以下各项之和不变，很可能是改名、拆分或内联：{ $parts }。
 profiles-shares = 数值是 { $type } 的占比：某个函数变大时，其余函数的占比会变小。
-profiles-nameless = 没有名称的函数在基准中占 { $baseline }，在候选中占 { $candidate }；请剖析带符号的构建以便查看。
+profiles-nameless = 没有名称的函数在基线中占 { $baseline }，在候选中占 { $candidate }；请剖析带符号的构建以便查看。
 flame-remark = 宽度：两方的均值，因此已消失的调用栈也会显示。窄于 { $least } 的框合并显示。浅色可能出于偶然。
 flame-everything = 全部
 flame-merged = { $count } 个更窄的框

@@ -166,7 +166,14 @@ def _comparison(
                 used, _ = usable_trials.usable_trials(wanted, other.trials)
                 rounds = compare.rounds_of(wanted, used)
                 (counted if calibrates else before).append((other, rounds))
-    before.sort(key=lambda one: one[0].campaign.at)
+    # In the order of the store, which of weeks is that of their evidence.
+    before.sort(
+        key=lambda one: (
+            *([one[0].campaign.at] if watches else []),
+            one[0].campaign.started_at,
+            one[0].campaign.id,
+        )
+    )
     unlike = _anchor_faults(own.campaign, [other.campaign for other, _ in before] * watches)
     for name, fault in unlike.items():
         found.differs(f"{CALIBRATION}{name}.json", fault)
@@ -234,7 +241,7 @@ def _earlier_fault(file: str, own: Measured, other: Measured) -> str | None:
     if file != f"{CALIBRATION}{one.id}.json" or one.id == campaign.id:
         return f"it is of {one.id}"
     if not aa_campaigns.shows_deployments(one):
-        return "neither an A/A campaign nor one with several deployments"
+        return "it does not show how deployments differ"
     if one.ended_at is None or one.ended_at > campaign.started_at:
         return "it had not ended when this one began"
     if unlike := aa_campaigns.differences(campaign, one):
@@ -253,6 +260,8 @@ def _week_fault(file: str, own: Measured, other: Measured) -> str | None:
         return "no campaign that was complete when this one began"
     if unlike := aa_campaigns.differences(campaign, one):
         return f"of another setting: {', '.join(unlike)}"
+    if one.is_aa:
+        return "an A/A campaign is no week"
     if one.plan.slowdown_pct:
         return "its candidate was slowed down on purpose"
     if set(one.plan.sides) != set(SIDES):

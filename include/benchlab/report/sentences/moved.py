@@ -82,8 +82,9 @@ def in_short(report: Report, found: Ranked) -> str:
         "moved-in-short",
         counts=found.counts,
         moved=found.moved,
-        count=_title(report, first),
+        count=_name(report, first),
         change=_change(report, first),
+        load="yes" if first.metric.of_load else "no",
     )
 
 

@@ -26,7 +26,7 @@ from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel
 from benchlab.analysis.error_rates.taken import taken
 from benchlab.analysis.trend import weeks
 from benchlab.analysis.trend.weeks import Chances
-from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
+from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike, shows_deployments
 from benchlab.analysis.verdict.decision import ALPHA, level
 from benchlab.analysis.verdict.estimates import LATEST_EARLIER, LEAST_ROUNDS
 from benchlab.analysis.verdict.looks import fractions_of, levels
@@ -363,7 +363,7 @@ def _noise(
             used.append(one.id)
             known += [shown] if is_aa else []
             alike = one.restored_dataset == (spec.snapshots is not None)
-            earlier += [shown] if number > 1 and alike and not is_aa else []
+            earlier += [shown] if alike and shows_deployments(one) else []
             count += number if is_aa or number > 1 else 0
     if not used:
         return (), 0, nothing

@@ -193,7 +193,7 @@ def test_campaigns_that_taught_a_verdict_are_in_its_bundle(
     [
         ({"ended_at": "2031-01-01T00:00:00+00:00"}, "had not ended when this one began"),
         ({"environment": {"dataset": "new snapshot"}}, "restored its data from a dataset snapshot"),
-        ({"state": "failed"}, "neither an A/A campaign nor one with several deployments"),
+        ({"state": "failed"}, "it does not show how deployments differ"),
     ],
 )
 def test_a_campaign_that_must_not_teach_is_refused(

@@ -156,6 +156,8 @@ def upgrade() -> None:
         "finding_campaigns",
         ("finding", "campaign"),
         Column("finding", Integer, nullable=False),
+        Column("baseline", String(64), nullable=False),
+        Column("candidate", String(64), nullable=False),
         sa.ForeignKeyConstraint(["finding"], ["findings.id"]),
     )
     _table(
