@@ -110,10 +110,13 @@ def _files(site: Site) -> Iterator[_File]:
     known = [one for one in site.store.listing.reports() if site.shows(one.report)]
     for one in known:
         listed = site.store.listing.summaries(Chosen(report=one.report))
-        # A new A/A campaign changes intervals of all campaigns.
+        outlines = {each.id: each for each in site.comparisons.outlines(one.report)}
+        # A new A/A campaign changes intervals of all campaigns, one that is gone those of its own.
         shared = _digest(house, *(each for each in listed if each.measures_noise))
         for each in listed:
-            yield from _of_campaign(site, each, shared)
+            outline = outlines.get(each.id)
+            before = site.comparisons.earlier(outline) if outline else ()
+            yield from _of_campaign(site, each, _digest(shared, *(other.id for other in before)))
         found = site.store.findings.found(Sought(one.report))
         yield from _histories(site, one, _digest(house, *listed, _published(site), *found))
     yield from _published_histories(site, known)
