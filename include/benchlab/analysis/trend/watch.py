@@ -82,7 +82,7 @@ class Rule:
             nothing is known.
     """
 
-    worse: float = 0.02
+    worse: float = 0.01
     better: float = 0.0025
     longest: int = 8
     confirmed: float = 0.05
