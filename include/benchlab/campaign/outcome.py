@@ -90,7 +90,7 @@ class Comparer:
     def __init__(self, home: Home, store: Store) -> None:
         self.home, self.store = home, store
         self.campaigns = functools.cache(store.campaigns)
-        self._state_keys = functools.cache(self._keys_of_states)
+        self._states: dict[str, str] = {}
         self.outlines = functools.cache(self._outlines_of)
         self._alike: dict[str, list[Outline]] = {}
         self._squares: dict[str, estimates.Shown] = {}
@@ -147,17 +147,14 @@ class Comparer:
         return self.watching.judged(campaign, made, trials)
 
     def _outlines_of(self, report: str) -> list[Outline]:
-        keys = self._state_keys(report)
+        standings = self.store.standings(report)
+        keys = {name: key_of(FORM, standing) for name, standing in standings.items()}
         kept = self.store.kept.read(OUTLINE.part, keys)
         new = list(self._new_outlines(name for name in keys if name not in kept))
         self._keep(OUTLINE, new, keys, {one.id: one for one in new})
         found = {name: OUTLINE.from_json(raw) for name, raw in kept.items()}
         found |= {one.id: one for one in new}
         return [found[name] for name in keys if name in found]
-
-    def _keys_of_states(self, report: str) -> dict[str, str]:
-        """The key of each campaign's figures, by id, the earliest campaign first."""
-        return {name: key_of(FORM, state) for name, state in self.store.states(report).items()}
 
     def _new_outlines(self, names: Iterable[str]) -> Iterator[Outline]:
         for name in names:
@@ -294,12 +291,16 @@ class Comparer:
             self.store.kept.write(form.part, documents)
 
     def keys(self, campaigns: Iterable[Outline], *rules: object) -> dict[str, str]:
-        """Keys of campaigns' figures, by campaign, combined with the rules that judge them."""
-        found = {}
-        for one in campaigns:
-            if state := self._state_keys(one.report).get(one.id):
-                found[one.id] = key_of(state, *rules) if rules else state
-        return found
+        """Keys of campaigns' figures, by campaign, combined with the rules that judge them.
+
+        Each is read once, the first time that it is asked for.
+        """
+        names = [one.id for one in campaigns]
+        if unread := [name for name in names if name not in self._states]:
+            states = self.store.states(unread)
+            self._states |= {name: key_of(FORM, state) for name, state in states.items()}
+        found = {name: self._states[name] for name in names if name in self._states}
+        return {name: key_of(state, *rules) for name, state in found.items()} if rules else found
 
     def _shown(self, campaign: Outline) -> compare.Shown:
         """What its trials show; cached for the last campaign."""

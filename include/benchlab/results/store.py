@@ -32,7 +32,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.results.database import StoreDatabase
 from benchlab.results.findings import Findings
 from benchlab.results.kept import Kept
-from benchlab.results.listing import Listing
+from benchlab.results.listing import Listing, batches
 from benchlab.results.records import (
     Campaign,
     CampaignEnvironment,
@@ -72,6 +72,7 @@ from benchlab.results.rows import (
 
 log = logging.getLogger(__name__)
 _STEP_TIME = TypeAdapter(StepTime)
+_STANDING = sa.select(*(CAMPAIGNS.c[name] for name in ("id", "started_at", "state", "ended_at")))
 
 
 class Store:
@@ -258,27 +259,33 @@ class Store:
                 )
         return found
 
-    def states(self, report: str) -> dict[str, str]:
-        """A fingerprint of each campaign of a report type, by id, the earliest campaign first.
+    def standings(self, report: str) -> dict[str, str]:
+        """How each campaign of a report type stands, by id, the earliest first.
+
+        While that stays the same, nothing changes of it but its trials.
+        """
+        with self.transaction() as connection:
+            asked = _STANDING.where(CAMPAIGNS.c.report == report)
+            rows = connection.execute(asked.order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)).all()
+        return {row.id: as_json([*row[1:]]) for row in rows}
+
+    def states(self, campaigns: Sequence[str]) -> dict[str, str]:
+        """A fingerprint of each of these campaigns, by id.
 
         An unchanged fingerprint means that no trial was added or became invalid, and that the
         campaign was not resumed: trials are never removed, nor do they become valid again. Trials
         are counted, not read.
         """
-        columns = ("id", "started_at", "state", "ended_at")
-        asked = CAMPAIGNS.c.report == report
-        chosen = sa.select(*(CAMPAIGNS.c[name] for name in columns)).where(asked)
         valid = sa.func.sum(sa.case((TRIALS.c.valid.is_(sa.true()), 1), else_=0))
-        counted = (
-            sa.select(TRIALS.c.campaign, sa.func.count(), valid)
-            .where(TRIALS.c.campaign.in_(sa.select(CAMPAIGNS.c.id).where(asked)))
-            .group_by(TRIALS.c.campaign)
-        )
+        counted = sa.select(TRIALS.c.campaign, sa.func.count(), valid)
+        found: dict[str, str] = {}
         with self.transaction() as connection:
-            trials = {name: (number, int(good)) for name, number, good in
-                      connection.execute(counted)}  # fmt: skip
-            rows = connection.execute(chosen.order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)).all()
-        return {row.id: as_json([*row[1:], *trials.get(row.id, (0, 0))]) for row in rows}
+            for ids in batches(campaigns):
+                own = counted.where(TRIALS.c.campaign.in_(ids)).group_by(TRIALS.c.campaign)
+                trials = {row[0]: (row[1], int(row[2])) for row in connection.execute(own)}
+                for row in connection.execute(_STANDING.where(CAMPAIGNS.c.id.in_(ids))):
+                    found[row.id] = as_json([*row[1:], *trials.get(row.id, (0, 0))])
+        return found
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Replace the facts recorded about a deployed side."""

@@ -117,7 +117,7 @@ class Comparisons(Comparer):
         Raises what :meth:`outcome` raises.
         """
         new = [one for one in campaigns if one.id not in self._compared]
-        keys: dict[str, str] = {}
+        keys = self.keys(new)  # read at once; each is combined with what else it follows from
         for one in new:
             weeks = self.keys(self.watching.before(one)) if one.screening_rounds else {}
             others = (self._calibration_key(one), *sorted(weeks.values()))
