@@ -40,7 +40,6 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.plan.plan import make
 from benchlab.plan.resolved import Request, Resolved
 from benchlab.report.formats import terminal
-from benchlab.report.model import report as model
 from benchlab.results.store import Store, open_store, upgrade
 from benchlab_airflow.local.airflow_home import (
     BASE_URL,
@@ -245,7 +244,7 @@ def _show_outcome(demo: Demo, store: Store) -> bool:
         _say(f"error: {error}")
         return False
     if made.trials:
-        built = model.build(made.campaign, made.comparison, made.trials)
+        built = made.report(made.causes(store))
         print(terminal.render(built, width(), sys.stdout.isatty()))
     return True
 
