@@ -47,6 +47,7 @@ class Count:
         of_load: see :attr:`Metric.of_load`.
         side_sd: see :attr:`Metric.side_sd`.
         floor: the least of a query that is compared.
+        stands_still: whether it does in some releases, where it would seem to have vanished.
         sporadic: whether a server has the counters only once it has counted something: where
             another one of its role has them, a server without them is at zero.
     """
@@ -62,6 +63,7 @@ class Count:
     side_sd: float = 0.001
     floor: float = 0.01
     sporadic: bool = False
+    stands_still: bool = False
 
     def metric(self) -> Metric:
         """As what a transaction takes of it is decided."""

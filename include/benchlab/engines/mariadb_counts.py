@@ -60,7 +60,7 @@ COUNTS = (
     Count("redo_requests", ROLE, ("Innodb_log_write_requests",)),
     Count("fsyncs", ROLE, ("Innodb_data_fsyncs",), background=True),
     Count("data_written_bytes", ROLE, ("Innodb_data_written",), "B", background=True),
-    Count("page_requests", ROLE, ("Innodb_buffer_pool_read_requests",)),
+    Count("page_requests", ROLE, ("Innodb_buffer_pool_read_requests",), stands_still=True),
     Count("page_reads", ROLE, ("Innodb_buffer_pool_reads",)),
     Count("pages_written", ROLE, ("Innodb_buffer_pool_pages_flushed",), background=True),
     Count("rows_sent", ROLE, ("Rows_sent",), of_load=True),

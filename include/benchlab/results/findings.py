@@ -13,7 +13,6 @@ first campaign did.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import defaultdict
@@ -29,6 +28,7 @@ from sqlalchemy.engine import Connection
 
 from benchlab.errors import SpecError, StoreError
 from benchlab.plan.report_type import SIDES, Side
+from benchlab.results.kept import key_of
 from benchlab.results.listing import batches, by_id
 from benchlab.results.records import Campaign, CampaignSummary, StoredVerdict
 from benchlab.results.rows import (
@@ -247,42 +247,44 @@ class Findings:
         Args:
             connection: of :meth:`in_turn`.
         """
-        # By workload, the direction of the first metric that changed.
-        changed: dict[str, Direction] = {}
+        # By workload, the first metric that changed.
+        changed: dict[str, StoredVerdict] = {}
         for one in () if campaign.is_aa or campaign.plan.slowdown_pct else verdicts:
             if one.verdict in DIRECTIONS:
-                changed.setdefault(one.workload, DIRECTIONS[one.verdict])
+                changed.setdefault(one.workload, one)
         before = sa.select(FINDINGS).select_from(_SHOWN).where(CAMPAIGNS.c.id == campaign.id)
         for row in connection.execute(before).all():
             own = {"finding": row.id, "campaign": campaign.id}
-            if changed.get(row.workload) == row.direction:
+            now = changed.get(row.workload)
+            if now and DIRECTIONS[now.verdict] == row.direction:
                 del changed[row.workload]
             else:
                 connection.execute(FINDING_CAMPAIGNS.delete().filter_by(**own))
                 connection.execute(FINDING_ENTRIES.delete().filter_by(**own))
         pair = _compared(campaign)
-        for workload, direction in changed.items():
-            number = _joined(connection, campaign, workload, direction)
+        for one in changed.values():
+            number = _joined(connection, campaign, one, pair)
             last = _history(connection, [number])[number][-1:]
             # A campaign from before that was said shows nothing again.
             if last and campaign.at > last[0].at:
-                size = next(one for one in verdicts if one.workload == workload and _is_change(one))
                 is_shown_again = last[0].state in ("fixed", "noise")
-                is_larger = last[0].state != "new" and _is_larger(connection, number, size)
+                is_larger = last[0].state != "new" and _is_larger(connection, number, one)
                 if is_shown_again or is_larger:
-                    now = datetime.now(UTC)
-                    _append(connection, number, Entry("new", "", now, campaign=campaign.id))
+                    again = Entry("new", "", datetime.now(UTC), campaign=campaign.id)
+                    _append(connection, number, again)
             connection.execute(
                 FINDING_CAMPAIGNS.insert().values(finding=number, campaign=campaign.id, **pair)
             )
 
 
-def _joined(connection: Connection, campaign: Campaign, workload: str, direction: Direction) -> int:
+def _joined(
+    connection: Connection, campaign: Campaign, change: StoredVerdict, pair: Mapping[Side, str]
+) -> int:
     """The number of the finding that a campaign's change belongs to; of a new one where none is."""
     report, design = campaign.plan.report, campaign.report_type.design
-    pair = _compared(campaign)
-    fields = {"report": report, "workload": workload, "direction": direction}
-    key = _hash([*fields.values(), *pair.values()])
+    direction = DIRECTIONS[change.verdict]
+    fields = {"report": report, "workload": change.workload, "direction": direction}
+    key = key_of(*fields.values(), *pair.values())
     links = FINDINGS.outerjoin(FINDING_CAMPAIGNS, FINDING_CAMPAIGNS.c.finding == FINDINGS.c.id)
     of = (FINDINGS.c.id, FINDINGS.c.key, *(FINDING_CAMPAIGNS.c[side] for side in SIDES))
     there = sa.select(*of, _STATE.label("state")).select_from(links).filter_by(**fields)
@@ -301,15 +303,8 @@ def _joined(connection: Connection, campaign: Campaign, workload: str, direction
 
 def _compared(campaign: Campaign) -> dict[Side, str]:
     """What a campaign compares: a hash of each side, its version, builds and parameters."""
-    return {side: _hash(campaign.plan.sides[side].model_dump(mode="json")) for side in SIDES}
-
-
-def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def _is_change(one: StoredVerdict) -> bool:
-    return one.verdict in DIRECTIONS
+    planned = {side: campaign.plan.sides[side].model_dump(mode="json") for side in SIDES}
+    return {side: key_of(json.dumps(one, sort_keys=True)) for side, one in planned.items()}
 
 
 def _is_larger(connection: Connection, number: int, now: StoredVerdict) -> bool:

@@ -152,12 +152,6 @@ class Listing:
         with self._transaction() as connection:
             return _with_verdicts(connection, connection.execute(page).all())
 
-    def ids(self, chosen: Chosen) -> list[str]:
-        """The ids of the campaigns that :meth:`summaries` lists, without order."""
-        asked = sa.select(CAMPAIGNS.c.id).select_from(_JOINED).where(*chosen.conditions())
-        with self._transaction() as connection:
-            return list(connection.scalars(asked))
-
     def count(self, chosen: Chosen = EVERYTHING) -> int:
         """How many campaigns :meth:`summaries` lists without a limit."""
         counted = sa.select(sa.func.count()).select_from(_JOINED).where(*chosen.conditions())

@@ -11,7 +11,7 @@ from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.report.formats.pages import TOP, values
-from benchlab.report.model import causes, validation
+from benchlab.report.model import validation
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
@@ -57,7 +57,7 @@ def campaign(site: Site, campaign: str) -> Page:
         found.trials,
         language=site.language,
         validation=validation.read(site.home.campaign(record.id) / validation.NAME),
-        causes=causes.read(record, found.comparison, found.trials, site.store.read_bytes),
+        causes=found.causes(site.store),
     )
     trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {

@@ -30,8 +30,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from benchlab.analysis.cause.false_discoveries import adjusted
 from benchlab.analysis.verdict.variances import Estimate, Variance, alike
-from benchlab.arrays import Array, np, special
+from benchlab.arrays import Array, np
 from benchlab.errors import SpecError
 from benchlab.results.pprof import NAMELESS, Profile, SampleType, Stack
 
@@ -287,7 +288,7 @@ class _Comparison:
                 if part.difference is not None:
                     parts.append(part)
                     p_values.append(part.difference.p_value * len(of_kind) / chances)
-        q_values = _stepped(p_values)
+        q_values = adjusted(p_values)
         return [replace(one, q_value=q) for one, q in zip(parts, q_values, strict=True)]
 
     @cached_property
@@ -327,9 +328,8 @@ class _Comparison:
             expected = chance + max(spread, 0.0) * binomial**2
         phi, d0 = square / expected, 0.0
         if (varies := phi > 0).sum() >= _FEWEST_ALIKE:
-            common, mean = alike(phi[varies], np.full(varies.sum(), df), _MOST_ALIKE)
+            common, s0 = alike(phi[varies], np.full(varies.sum(), df), _MOST_ALIKE)
             d0 = float(common[0])
-            s0 = np.exp(mean + special.digamma(d0 / 2) - np.log(d0 / 2))
             phi = (d0 * s0 + df * phi) / (d0 + df)
         return [Variance(float(one), df + d0) for one in np.maximum(phi * expected, chance)]
 
@@ -411,12 +411,3 @@ def _is_exchange(parts: Sequence[Part]) -> bool:
 
 def _size(part: Part) -> float:
     return abs(part.change)
-
-
-def _stepped(p_values: Sequence[float]) -> list[float]:
-    """Benjamini and Hochberg's adjusted p values (1995), each weighted by its number of tests."""
-    order = np.argsort(p_values)[::-1]
-    ranks = np.arange(len(p_values), 0, -1)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.minimum.accumulate(np.array(p_values)[order] / ranks), 1.0)
-    return [float(one) for one in adjusted]

@@ -24,13 +24,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from benchlab.analysis.cause.false_discoveries import adjusted
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.analysis.verdict.exact import exact
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import (
-    Estimate,
     Squares,
-    Variance,
     by_workload,
     estimated,
     percent,
@@ -162,13 +161,10 @@ def _varying(rounds: Rounds) -> _Varying | None:
     complete = np.isfinite(rounds.by_round(metric.name))
     if complete.sum() < LEAST_ROUNDS:
         return None
-    numbers = np.asarray(rounds.deployments or [1] * len(rounds.rounds))[complete]
-    ratios = rounds.log_ratios(metric.name)
     columns = [rounds.threads.index(count) for count in rounds.compared(metric.name)]
     logs = np.log(rounds.values[metric.name][complete][:, columns])
     before, after = np.exp(logs.mean(axis=0)).mean(axis=0).tolist()
-    deployments = [ratios[numbers == number] for number in dict.fromkeys(numbers.tolist())]
-    return _Varying(metric, before, after, deployments)
+    return _Varying(metric, before, after, rounds.ratios_by_deployment(metric.name))
 
 
 def _tested(found: Sequence[_Varying]) -> list[CountChange]:
@@ -183,13 +179,11 @@ def _tested(found: Sequence[_Varying]) -> list[CountChange]:
     )
     changes = []
     for place, one in enumerate(found):
-        mean = float(np.mean([rounds.mean() for rounds in one.deployments]))
-        variance = Variance(float(shown.versions[place]), float(shown.versions_df[place]))
-        estimate = Estimate(mean, variance)
+        estimate = shown.about_versions(place, one.deployments)
         low, high = estimate.interval(0.95)
         least = max(low, -high, 0.0)
         changes.append(
-            CountChange(one.metric, one.before, one.after, mean, least, estimate.p_value)
+            CountChange(one.metric, one.before, one.after, estimate.mean, least, estimate.p_value)
         )
     return changes
 
@@ -260,13 +254,5 @@ def _simes(members: Sequence[CountChange]) -> float:
 
 def _rejected(clusters: Sequence[Cluster]) -> list[Cluster]:
     """Those that moved by more than chance, with false ones among them in LEVEL on average."""
-    ordered = sorted(clusters, key=lambda one: one.p_value)
-    last = max(
-        (
-            rank
-            for rank, one in enumerate(ordered, start=1)
-            if one.p_value <= LEVEL * rank / len(ordered)
-        ),
-        default=0,
-    )
-    return ordered[:last]
+    q_values = adjusted([one.p_value * len(clusters) for one in clusters])
+    return [one for one, q in zip(clusters, q_values, strict=True) if q <= LEVEL]

@@ -39,7 +39,6 @@ from benchlab.analysis.verdict.rounds import Figure, Rounds, collect
 from benchlab.analysis.verdict.variances import (
     PRIOR_VARIANCE,
     Estimate,
-    Variance,
     by_workload,
     estimated,
     squares,
@@ -208,5 +207,4 @@ def _estimate(rounds: Rounds, means: Array, prior: float) -> Estimate:
     found = rounds.in_deployments(means)
     own, others = by_workload([squares(found)]), by_workload([together(())])
     shown = estimated(own, others, np.array([len(found)]), prior=prior)
-    variance = Variance(float(shown.versions[0]), float(shown.versions_df[0]))
-    return Estimate(float(np.mean([one.mean() for one in found])), variance)
+    return shown.about_versions(0, found)

@@ -151,7 +151,6 @@ class Comparison:
         calibration: what other campaigns show about deployments.
         weeks, courses: with ``design: watch``, the ids of the campaigns by which it is judged, and
             how they ran.
-        leaving_out: the gates that leave counts of a trial out.
         sides: those that were planned. Where there is one, nothing is compared: its workloads have
             figures, and verdicts must not be shown.
         leaving_out: the gates by which trials lose counts.

@@ -192,12 +192,13 @@ def estimates(
     shown = estimated(own, aa, deployments, coarseness, prior=prior, earlier=earlier)
     made = {}
     for place, (name, (rounds, found)) in enumerate(usable.items()):
-        mean = float(np.mean([one.mean() for one in found]))
-        versions = Variance(float(shown.versions[place]), float(shown.versions_df[place]))
+        versions = shown.about_versions(place, found)
         of_rounds = Variance(float(shown.rounds[place]), float(shown.rounds_df[place]))
         made[name] = WorkloadEstimate(
-            versions=Estimate(mean, versions),
-            rounds=Estimate(mean, of_rounds) if of_rounds.value == of_rounds.value else None,
+            versions=versions,
+            rounds=Estimate(versions.mean, of_rounds)
+            if of_rounds.value == of_rounds.value
+            else None,
             basis=_basis(len(found), known.count(rounds, kind), known.count_earlier(rounds, kind)),
             quieter=float(shown.quieter[0]),
         )

@@ -115,12 +115,16 @@ class Rounds:
         """
         return self.in_deployments(self.by_round(kind))
 
-    def in_deployments(self, means: Array) -> list[Array]:
-        """Values of the planned rounds, by deployment; NaN is left out."""
+    def ratios_by_deployment(self, kind: str) -> list[Array]:
+        """The same by thread count: of shape (complete rounds, thread counts compared)."""
+        return self.in_deployments(self._log_ratios(kind))
+
+    def in_deployments(self, values: Array) -> list[Array]:
+        """Values of the planned rounds, by deployment; rounds with NaN are left out."""
         numbers = np.asarray(self.deployments or [1] * len(self.rounds))
-        complete = np.isfinite(means)
+        complete = np.isfinite(values).reshape(len(numbers), -1).all(axis=1)
         present = sorted(set(numbers[complete].tolist()))
-        return [np.asarray(means[complete & (numbers == number)]) for number in present]
+        return [np.asarray(values[complete & (numbers == number)]) for number in present]
 
     def until(self, deployment: int) -> Rounds:
         """The same without the rounds of later deployments."""

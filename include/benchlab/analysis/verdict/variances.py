@@ -108,6 +108,12 @@ class Estimated:
     rounds_df: Array
     quieter: Array
 
+    def about_versions(self, place: int, deployments: Sequence[Array]) -> Estimate:
+        """The estimate at one place of the arrays, with its mean over deployments' means."""
+        mean = float(np.mean([one.mean() for one in deployments]))
+        variance = Variance(float(self.versions[place]), float(self.versions_df[place]))
+        return Estimate(mean, variance)
+
 
 def round_variance(thread_counts: int) -> float:
     """Of the log ratio of a round with so many thread counts, where nothing was measured."""
@@ -326,8 +332,7 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
     own_df = np.where(usable, df, 1.0)
     if usable.sum() < 2:
         return s2, own_df + np.zeros_like(s2)
-    d0, mean = alike(s2[..., usable], own_df[..., usable], _MOST_MODERATION)
-    s0 = np.exp(mean + special.digamma(d0 / 2) - np.log(d0 / 2))
+    d0, s0 = alike(s2[..., usable], own_df[..., usable], _MOST_MODERATION)
     value = np.maximum(s2, (d0 * s0 + own_df * s2) / (d0 + own_df))
     # Two variances say too little about how alike they are.
     more = d0 / 2 * usable * (usable.sum() >= _FEWEST_ALIKE)
@@ -347,7 +352,9 @@ def alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
     z = np.log(variances) - special.digamma(df / 2) + np.log(df / 2)
     excess = z.var(-1, ddof=1, keepdims=True) - special.polygamma(1, df / 2).mean(-1, keepdims=True)
     least = float(special.polygamma(1, most / 2))
-    return 2 * _inverse_trigamma(np.maximum(excess, least)), z.mean(-1, keepdims=True)
+    d0 = 2 * _inverse_trigamma(np.maximum(excess, least))
+    s0 = np.exp(z.mean(-1, keepdims=True) + special.digamma(d0 / 2) - np.log(d0 / 2))
+    return d0, np.asarray(s0)
 
 
 def _inverse_trigamma(values: Array) -> Array:

@@ -159,7 +159,10 @@ def _comparison(
         with found.reading(file):
             other = bundle.measured(file)
             calibrates = aa_campaigns.can_calibrate(other.campaign)
-            if fault := (_calibration_fault if calibrates else fault_before)(file, own, other):
+            fault = _fault_of_other(file, own.campaign, other.campaign)
+            if fault is None and not calibrates:
+                fault = fault_before(own.campaign, other.campaign)
+            if fault:
                 found.differs(file, fault)
             else:
                 wanted = other.campaign.wanted
@@ -235,36 +238,35 @@ def _week(
     return weeks.week_of(other.campaign, weeks.alike(rounds, threads), unstable)
 
 
-def _earlier_fault(file: str, own: Measured, other: Measured) -> str | None:
-    """Why a campaign with two versions does not show how deployments differ; None if it does."""
-    one, campaign = other.campaign, own.campaign
-    if file != f"{CALIBRATION}{one.id}.json" or one.id == campaign.id:
-        return f"it is of {one.id}"
-    if not aa_campaigns.shows_deployments(one):
-        return "it does not show how deployments differ"
-    if one.ended_at is None or one.ended_at > campaign.started_at:
-        return "it had not ended when this one began"
-    if unlike := aa_campaigns.differences(campaign, one):
+def _fault_of_other(file: str, own: Campaign, other: Campaign) -> str | None:
+    """Why a verdict cannot rest on another campaign, whatever its part in it; None if it can."""
+    if file != f"{CALIBRATION}{other.id}.json" or other.id == own.id:
+        return f"it is of {other.id}"
+    if unlike := aa_campaigns.differences(own, other):
         return f"of another setting: {', '.join(unlike)}"
-    if one.restored_dataset != campaign.restored_dataset:
+    return None
+
+
+def _earlier_fault(own: Campaign, other: Campaign) -> str | None:
+    """Why a campaign with two versions does not show how deployments differ; None if it does."""
+    if not aa_campaigns.shows_deployments(other):
+        return "it does not show how deployments differ"
+    if other.ended_at is None or other.ended_at > own.started_at:
+        return "it had not ended when this one began"
+    if other.restored_dataset != own.restored_dataset:
         return "only one of them restored its data from a dataset snapshot"
     return None
 
 
-def _week_fault(file: str, own: Measured, other: Measured) -> str | None:
+def _week_fault(own: Campaign, other: Campaign) -> str | None:
     """Why an earlier campaign is no evidence of a ``design: watch``; None if it is."""
-    one, campaign = other.campaign, own.campaign
-    if file != f"{CALIBRATION}{one.id}.json" or one.id == campaign.id:
-        return f"it is of {one.id}"
-    if one.state != "complete" or one.ended_at is None or one.ended_at > campaign.started_at:
+    if other.state != "complete" or other.ended_at is None or other.ended_at > own.started_at:
         return "no campaign that was complete when this one began"
-    if unlike := aa_campaigns.differences(campaign, one):
-        return f"of another setting: {', '.join(unlike)}"
-    if one.is_aa:
+    if other.is_aa:
         return "an A/A campaign is no week"
-    if one.plan.slowdown_pct:
+    if other.plan.slowdown_pct:
         return "its candidate was slowed down on purpose"
-    if set(one.plan.sides) != set(SIDES):
+    if set(other.plan.sides) != set(SIDES):
         return "it has no candidate"
     return None
 
@@ -288,16 +290,6 @@ def _anchor_faults(own: Campaign, before: Sequence[Campaign]) -> dict[str, str]:
         elif is_bridge:
             anchor = old
     return faults
-
-
-def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
-    """Why a complete A/A campaign does not qualify; None if it does."""
-    name = other.campaign.id
-    if file != f"{CALIBRATION}{name}.json" or name == own.campaign.id:
-        return f"it is of {name}"
-    if unlike := aa_campaigns.differences(own.campaign, other.campaign):
-        return f"of another setting: {', '.join(unlike)}"
-    return None
 
 
 def _compare_report(bundle: Bundle, again: Mapping[str, bytes], found: Verification) -> None:

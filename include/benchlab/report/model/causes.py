@@ -33,9 +33,6 @@ from benchlab.report.model.series import ReadObject
 from benchlab.results.records import Campaign, TrialResult
 
 CONFIDENCE = 0.95
-# Counts that stand still in some releases of their server (`engines/mariadb_counts.py`), where they
-# would seem to have vanished.
-_STANDING_STILL = {"page_requests"}
 _Trials = Sequence[tuple[TrialResult, Sequence[Row]]]
 """The trials of a workload, with what a query took in each."""
 
@@ -127,7 +124,7 @@ def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
             count.metric(), of_load=(count.of_load or count.background) and not at_rate
         )
         for count in known.values()
-        if count.name not in _STANDING_STILL
+        if not count.stands_still
     ]
 
 
