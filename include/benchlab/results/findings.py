@@ -261,6 +261,8 @@ class Findings:
             else:
                 connection.execute(FINDING_CAMPAIGNS.delete().filter_by(**own))
                 connection.execute(FINDING_ENTRIES.delete().filter_by(**own))
+        if not changed:
+            return
         pair = _compared(campaign)
         for one in changed.values():
             number = _joined(connection, campaign, one, pair)
