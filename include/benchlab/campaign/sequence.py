@@ -100,7 +100,7 @@ class TrialSequence:
             TryFailedError: this try failed and was counted; call again.
             LockHeldError, StoreError: nothing was tried; retrying at once would not help.
         """
-        with self._fenced():
+        with self.fenced():
             self._end_deployment(attempt)
             return self._measure_next(attempt)
 
@@ -115,7 +115,7 @@ class TrialSequence:
         Raises:
             NotMeasuredError, TryFailedError, LockHeldError, StoreError: as :meth:`measure_next`.
         """
-        with self._fenced():
+        with self.fenced():
             self._end_deployment(attempt)
             return self._begin_next(attempt)
 
@@ -126,7 +126,7 @@ class TrialSequence:
             TryFailedError: this try failed, for example because the client's host cannot be
                 reached; :meth:`begin_next` adopts the client later.
         """
-        with self._fenced():
+        with self.fenced():
             if result := self.store.trial(self.campaign.id, begun.trial, begun.attempt):
                 return result  # another process has come first
             self.deployment.acquire(self.campaign.origin)
@@ -146,7 +146,7 @@ class TrialSequence:
 
         With ``design: watch``. What was decided once stays so.
         """
-        with self._fenced():
+        with self.fenced():
             self._end_deployment(1)
             self._screen(self.store.trials(self.campaign.id))
             if self.money.stopped() is not None:
@@ -255,7 +255,12 @@ class TrialSequence:
             raise TryFailedError(f"{name}, try {tries} of {TRIES}: {error}") from error
         return True
 
-    def _fenced(self) -> AbstractContextManager[float]:
+    def fenced(self) -> AbstractContextManager[float]:
+        """Keep other processes of the campaign from measuring; waits until they have ended.
+
+        Raises:
+            LockHeldError: one is still at work.
+        """
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
         if self.recovery.pending is not None:
             limit_s += 2 * 60 * recovery.minutes(self.plan.steps)
@@ -369,9 +374,7 @@ class TrialSequence:
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
         state = self.state.read()
         begun = trial.begin(
-            dataclasses.replace(
-                self.setup(planned), rate=equal_load.rate(self.plan, planned, results)
-            ),
+            self.setup_at_rate(planned, results),
             planned,
             attempt,
             # What an earlier try recorded when it started its client.
@@ -428,6 +431,18 @@ class TrialSequence:
             password=self.home.password(self.campaign.id),
             gates=self._gates,
         )
+
+    def setup_at_rate(
+        self, planned: PlannedTrial, results: Sequence[TrialResult] | None = None
+    ) -> TrialSetup:
+        """The same with the rate at which its client sends, where the trial has one.
+
+        Args:
+            results: of the trials before it; None for all that the store has.
+        """
+        known = self.store.trials(self.campaign.id) if results is None else results
+        rate = equal_load.rate(self.plan, planned, known)
+        return dataclasses.replace(self.setup(planned), rate=rate)
 
     @cached_property
     def _gates(self) -> tuple[Gate, ...]:

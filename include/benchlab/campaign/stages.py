@@ -19,6 +19,7 @@ from benchlab import targets
 from benchlab.analysis.gates import columns
 from benchlab.campaign import removal, resuming, step_times
 from benchlab.campaign.deployment import client_config
+from benchlab.campaign.diagnosing import OBSERVERS, Diagnosing
 from benchlab.campaign.money import Money
 from benchlab.campaign.outcome import Outcome
 from benchlab.campaign.preparation import Deployments
@@ -45,6 +46,7 @@ from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import Holder
+from benchlab.language import said_by
 from benchlab.plan import plan
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
@@ -52,7 +54,8 @@ from benchlab.plan.report_type import TAKEN_OVER, Side
 from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.report import gate_files
-from benchlab.results import ended_servers, looks, screening
+from benchlab.results import diagnosis, ended_servers, looks, screening
+from benchlab.results.diagnosis import Diagnosis
 from benchlab.results.records import GIVE_BACK, REPLACED, RESUMED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
@@ -84,6 +87,7 @@ class CampaignRun(StoredCampaign):
     Attributes:
         deployments: prepares its sides.
         sequence: measures its trials.
+        diagnosing: looks closer at what changed.
         is_new: whether :meth:`create` found no campaign of this id in the store.
     """
 
@@ -118,6 +122,7 @@ class CampaignRun(StoredCampaign):
             Recovery(self, self.target, self.state, money, redo),
             self.deployments.prepare,
         )
+        self.diagnosing = Diagnosing(self, self.state, self.sequence, OBSERVERS)
 
     @classmethod
     def create(
@@ -292,7 +297,7 @@ class CampaignRun(StoredCampaign):
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
         before = self.store.campaign(self.campaign.id).environment
-        kept = (REPLACED, RESUMED, ended_servers.KEY, screening.KEY, looks.KEY)
+        kept = (REPLACED, RESUMED, ended_servers.KEY, screening.KEY, looks.KEY, diagnosis.KEY)
         facts |= {name: before[name] for name in kept if name in before}
         environment = {**self.target.environment(), **facts}
         if self.workload.TOOL in environment:  # else the one on the PATH would be reported
@@ -355,6 +360,17 @@ class CampaignRun(StoredCampaign):
             except BenchlabError as error:
                 self.note("failed", f"check after last trial {side}", str(error))
         return found
+
+    def diagnose(self) -> Diagnosis | None:
+        """Make the diagnosis trials; see :meth:`Diagnosing.run`.
+
+        What fails here is noted, and the campaign goes on to its report.
+        """
+        try:
+            return self.diagnosing.run()
+        except BenchlabError as error:
+            self.note("failed", "diagnose", said_by(error))
+            return None
 
     def publish(
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
@@ -517,6 +533,7 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         work.deployments.prepare()
         work.sequence.measure_all()
         work.check_after_trials()
+        work.diagnose()
         work.validate()
         paths = work.publish()
     except BaseException as error:

@@ -91,6 +91,7 @@ def begin(
     repeated: bool,
     on_new: Callable[[], None],
     on_phase: Phase,
+    on_run: Callable[[], None] = lambda: None,
 ) -> Begun:
     """The first half of a trial: everything up to the start of its client.
 
@@ -100,6 +101,7 @@ def begin(
         check_dataset: compare the dataset with the snapshot's before the run.
         repeated: an earlier try failed; what it left running is ended, except a client to adopt.
         on_new: called before a new client is prepared, because ``earlier`` is then out of date.
+        on_run: called after the warm-up, just before the client is started.
 
     Raises:
         EngineError, TargetError, CommandError: the side could not be started; nothing was
@@ -124,7 +126,7 @@ def begin(
                 columns["dataset_differs"] = trial_columns.dataset_differs(setup, trial.side)
         # Also if unplanned: the server may have ended since the last trial.
         warm_up = setup.campaign.report_type.warmup_seconds if trial.warm_up or started else 0
-        found, unsampled = _start_client(setup, trial, job, clock, warm_up)
+        found, unsampled = _start_client(setup, trial, job, clock, warm_up, on_run)
         columns |= found
     on_phase("run")
     now = time.time()
@@ -241,7 +243,12 @@ def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restor
 
 
 def _start_client(
-    setup: TrialSetup, trial: PlannedTrial, job: str, clock: _Clock, warm_up_s: int
+    setup: TrialSetup,
+    trial: PlannedTrial,
+    job: str,
+    clock: _Clock,
+    warm_up_s: int,
+    on_run: Callable[[], None],
 ) -> tuple[dict[str, float | None], dict[str, Said]]:
     """Warm up, start the client, and sample all hosts while it runs.
 
@@ -258,6 +265,7 @@ def _start_client(
             warm_up = [*UNHEARD, *run_command(setup, trial, warm_up_s)]
             executor.run(warm_up, timeout_s=warm_up_s + CLIENT_SLACK_S, check=False)
     columns = trial_columns.before_run(setup, trial.side)
+    on_run()
     executor.start_job(job, [*BOUNDED, *run_command(setup, trial, trial.seconds)])
     unsampled = metrics.start(
         deployment.executors(),

@@ -96,6 +96,9 @@ class ReportSpec(Frozen):
         warmup_seconds: length of a warm-up; see :attr:`benchlab.plan.order.PlannedTrial.warm_up`.
         threshold_pct: the smallest change that is called a regression or an improvement.
         repeat_limit: how often a pair of blocks with an invalid trial is measured again.
+        diagnose: whether a few more trials look closer at the servers once the verdict is known:
+            ``on_change``, where a workload changed, ``always`` or ``never``. They decide nothing
+            (:mod:`benchlab.campaign.diagnosing`).
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
         seed: decides the order of the trials; None: derived from the campaign's id.
@@ -141,6 +144,7 @@ class ReportSpec(Frozen):
     published: Published | None = None
     threshold_pct: Annotated[float, Field(gt=0, le=50, strict=False)] = 2.0
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
+    diagnose: Literal["on_change", "always", "never"] = "on_change"
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False), HOW] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
     leaders: Annotated[Literal["level", "as_placed"], HOW] = "level"

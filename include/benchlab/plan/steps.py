@@ -96,6 +96,8 @@ PUBLISH_S = 120.0
 """Comparison, report, upload."""
 RELEASE_S = 120.0
 """Terminating the hosts, and waiting until groups and keys can be removed."""
+DIAGNOSIS_SHARE = 0.25
+"""Of a plan's time, what diagnosis trials take at most beside it."""
 SKIPPED_TASK_S = 2.0
 """Airflow's task of a trial that is no longer measured; 0.4 to 1.6 s were seen."""
 
@@ -119,7 +121,7 @@ PAGE_COPY_BYTES_PER_S = 1e9
 Preparation = Literal["deploy", "load", "analyze", "check", "back up"]
 """The stages of one side before the first trial; taken together they are ``prepare``."""
 _Before = Literal["plan", "approve", "register", "provision", "prepare"]
-_After = Literal["measure", "trial", "validate", "publish", "verdict", "notify"]
+_After = Literal["measure", "trial", "diagnose", "validate", "publish", "verdict", "notify"]
 Stage = Preparation | _Before | _After | Literal["give back"]
 """The stages of a campaign, in its plan, its progress and its tasks; ``trial`` is a part of
 ``measure``.
@@ -233,6 +235,11 @@ def minutes_after_trials(steps: Sequence[PlanStep]) -> float:
     """Minutes from the end of the last trial until the hosts are given back."""
     measuring = [n for n, step in enumerate(steps) if step.stage == "measure"]
     return sum(step.minutes for step in steps[max(measuring, default=-1) + 1 :])
+
+
+def diagnosis_minutes(minutes: float) -> float:
+    """The most minutes that diagnosis trials take in addition to those of a plan."""
+    return DIAGNOSIS_SHARE * minutes
 
 
 def preparing_minutes(steps: Sequence[PlanStep], deployment: int) -> float:

@@ -1,8 +1,8 @@
 """The DAG of a campaign.
 
-Its tasks are plan, approve, register, provision, prepare, trials, repeat, compare, validate,
-publish, verdict, give back, long view. If the workload has consistency conditions, as TPC-C has,
-they are checked before the snapshot and after the last trial.
+Its tasks are plan, approve, register, provision, prepare, trials, repeat, diagnose, compare,
+validate, publish, verdict, give back, long view. If the workload has consistency conditions, as
+TPC-C has, they are checked before the snapshot and after the last trial.
 
 A run by the calendar waits in `plan` until earlier runs of its DAG have ended. If there is nothing
 to measure, the whole run is skipped, and green.
@@ -94,6 +94,7 @@ def build(
     # As many as a form may ask for; those beyond the campaign's own limit have nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
+    diagnosed = task(stages.diagnose, trigger_rule=EVEN_IF_SKIPPED)
     form = trigger_form.form(spec, before_the_click)
     with _dag(spec, doc_md) as dag:
         planned = PlanOperator(
@@ -120,6 +121,8 @@ def build(
                 *(_repeat(number, deferrable=defers) for number in repeats),
                 *([_confirm(repeats, deferrable=defers)] if spec.design == "watch" else []),
                 *([check_again()] if has_conditions else []),
+                # Last: its trials change the data, and decide nothing.
+                *([diagnosed()] if len(places) > 1 else []),
             ]
         with _shown_as("report", "Report"):
             reported = [

@@ -279,6 +279,18 @@ def check_consistency() -> None:
             _log_conditions(side, checked.get(side))
 
 
+def diagnose() -> None:
+    """Look closer at what changed, in trials that decide nothing; usually there are none."""
+    with _final_errors(*_UNFIT), _campaign() as work:
+        found = work.diagnose()
+    if found is None:
+        log.error("it could not be looked at; the campaign's progress says why")
+        return
+    log.info("%s diagnosis trials", len(found.trials))
+    for why in found.lacking:
+        log.warning("not looked at: %s", why)
+
+
 def _log_conditions(side: Side, conditions: Sequence[Condition] | None) -> None:
     if conditions is None:
         log.error("%s: it could not be asked; the campaign's progress says why", side)

@@ -634,6 +634,17 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
             "Threshold (%)",
             "The smallest change that is called a regression or an improvement.",
         )
+        fields["diagnose"] = _own(
+            spec,
+            "diagnose",
+            "Diagnosis",
+            "A few more trials that look closer at the servers and decide nothing.",
+            values_display={
+                "on_change": "on_change: where a workload changed",
+                "always": "always",
+                "never": "never",
+            },
+        )
         fields["aa"] = Param(
             spec.sides == "same",
             title="A/A campaign",

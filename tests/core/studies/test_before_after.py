@@ -23,6 +23,7 @@ _NOT_MEASURED = {
     *(
         "threshold_pct",
         "repeat_limit",
+        "diagnose",
         "seed",
         "offered_connections",
         "ports",

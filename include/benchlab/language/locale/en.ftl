@@ -80,6 +80,14 @@ reason-left-out = { $count ->
 }
 reason-again = its block was measured again
 reason-cut = its block was cut by an interruption
+diagnosis-foreign = Servers that Benchlab did not deploy are not diagnosed
+diagnosis-stopped = Nothing was diagnosed, as measuring had stopped
+diagnosis-gone = Nothing was diagnosed, as the sides were no longer deployed
+diagnosis-late = { $workload }: { $kind } are missing or incomplete, as diagnosis takes at most a quarter of the planned time
+diagnosis-dear = { $workload }: { $kind } are missing or incomplete, as the budget did not pay for more trials
+look-statements = statements and plans
+look-cpu = CPU profiles
+look-allocations = allocation profiles
 reason-not-executed = not executed in { $tries } tries: { $why }
 reason-host-lost = { $host } was lost during it: { $why }
 reason-invalid = gate { $gate } failed: found { $found }, allowed { $bounds } ({ $sentence })
@@ -1694,6 +1702,7 @@ stage-back-up = back up
 stage-measure = measure
 stage-trial = trial
 stage-repeats = repeats
+stage-diagnose = diagnose
 stage-validate = validate
 stage-publish = publish
 stage-verdict = verdict
@@ -1743,6 +1752,9 @@ phase-report = report
 phase-published = published
 phase-sent = sent
 phase-failed = failed
+phase-statements = statements
+phase-cpu = CPU profiles
+phase-allocations = allocation profiles
 phase-done = done
 
 ## Why an engine was taken, and why a host has no figures

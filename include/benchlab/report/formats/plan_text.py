@@ -10,7 +10,7 @@ from benchlab.plan.fields.published import Published
 from benchlab.plan.plan import Plan, mean_quiet_minutes, needs_approval
 from benchlab.plan.pricing import OLD
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.steps import GIB, RESERVE_SHARE, reserve_bytes
+from benchlab.plan.steps import GIB, RESERVE_SHARE, diagnosis_minutes, reserve_bytes
 
 ESTIMATES = (
     "estimates: the times and the disk space of a fleet are assumed, not measured, where nothing "
@@ -76,6 +76,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     yield f"- about **{duration(plan.minutes)}** ({plan.minutes:.0f} minutes)"
     yield from (f"- {line}" for line in _stages(spec, plan))
     yield from (f"- {line}" for line in _repeats(spec, plan))
+    yield from (f"- {line}" for line in _diagnosis(spec, plan))
     yield f"- {len(plan.hosts)} hosts of {plan.topology}: {_kinds(plan)}"
     if plan.vcpus is not None:
         yield f"- {plan.vcpus} vCPUs, which the account's quota has to allow"
@@ -160,6 +161,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield f"about {plan.minutes:g} minutes{disk}; nothing is rented"
         yield from _stages(spec, plan)
         yield from _repeats(spec, plan)
+        yield from _diagnosis(spec, plan)
         yield from _learned(plan)
         return
     yield f"hosts: {_kinds(plan)}"
@@ -174,6 +176,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield from _beside(spec, plan)
     yield from _stages(spec, plan)
     yield from _repeats(spec, plan)
+    yield from _diagnosis(spec, plan)
     yield from _dataset(plan)
     if spec.budget is not None:
         approval = (
@@ -274,6 +277,16 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         f"at worst: {limit:.2f} dollars, the limit, at which it stops measuring; that pays for "
         f"{room} pair{'s' * (room != 1)} of blocks beside the {pairs} of the plan"
     )
+
+
+def _diagnosis(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+    """What diagnosis trials may add to the plan."""
+    if spec.diagnose == "never" or len(plan.sides) < 2 or not plan.can.administers:
+        return
+    when = "where a workload changed, " if spec.diagnose == "on_change" else ""
+    within = ", within the limit" if spec.budget is not None else ""
+    more = priced_minutes(plan, diagnosis_minutes(plan.minutes))
+    yield f"diagnosis: {when}up to {more} more, which is not counted above{within}"
 
 
 def _dataset(plan: Plan) -> Iterator[str]:

@@ -34,7 +34,7 @@ from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
 from benchlab.report.model.validation import Validation
-from benchlab.results import ended_servers, looks, redaction, screening
+from benchlab.results import diagnosis, ended_servers, looks, redaction, screening
 from benchlab.results.records import (
     HASH_OF,
     PAGE,
@@ -67,6 +67,7 @@ OF_A_RUN = (
     ended_servers.KEY,
     screening.KEY,
     looks.KEY,
+    diagnosis.KEY,
     CLOCKS,
 )
 """Keys of a campaign's environment that concern its run, not its hosts and programs."""
