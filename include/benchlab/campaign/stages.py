@@ -6,6 +6,7 @@ stage can run in another process, and again after a crash.
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 import time
@@ -46,7 +47,7 @@ from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import Holder
-from benchlab.language import said_by
+from benchlab.language import joined, sayings
 from benchlab.plan import plan
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
@@ -62,6 +63,8 @@ from benchlab.targets import fleet_files
 from benchlab.targets.target import BaseTarget, ReplacesHosts, ServersOfOthers, Taken
 from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
+
+log = logging.getLogger(__name__)
 
 EVERYDAY = Access()
 # How often a waiting campaign checks whether the other one has ended.
@@ -364,12 +367,14 @@ class CampaignRun(StoredCampaign):
     def diagnose(self) -> Diagnosis | None:
         """Make the diagnosis trials; see :meth:`Diagnosing.run`.
 
-        What fails here is noted, and the campaign goes on to its report.
+        What fails here is noted, even a fault of Benchlab's own, and the campaign goes on to its
+        report.
         """
         try:
             return self.diagnosing.run()
-        except BenchlabError as error:
-            self.note("failed", "diagnose", said_by(error))
+        except Exception as error:
+            log.exception("diagnosis failed")
+            self.note("failed", "diagnose", joined(sayings(error)))
             return None
 
     def publish(
