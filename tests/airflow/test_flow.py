@@ -154,7 +154,7 @@ def test_a_dataset_with_conditions_is_checked_twice_and_any_other_is_not(
         assert (check["rule"], check["timeout"]) == ("all_success", True)
     again = tasks["check_consistency"]
     assert again["upstream"] == ["repeat_2.trials"]
-    assert "compare" in again["downstream"]
+    assert again["downstream"] == ["diagnose"]
     assert (again["rule"], again["timeout"]) == ("none_failed", True)
     assert again["retries"] == tasks["compare"]["retries"] >= 1
 
@@ -180,6 +180,20 @@ def test_a_repetition_with_nothing_to_do_skips_nothing_after_it(dag: dict[str, A
     """A mapped task over an empty list is skipped; the report must be written all the same."""
     assert dag["tasks"]["repeat_2.find_invalid"]["rule"] == "none_failed"
     assert dag["tasks"]["compare"]["rule"] == "none_failed"
+
+
+def test_what_changed_is_looked_at_before_the_report_and_after_the_last_check(
+    airflow_env: dict[str, str],
+) -> None:
+    """Its trials change the data; where one version is measured, there is nothing to look at."""
+    dags = describe(airflow_env)
+    for name, before in (
+        ("sysbench_local", "repeat_2.trials"),
+        ("tpcc_local", "check_consistency"),
+    ):
+        diagnosed = dags[name]["tasks"]["diagnose"]
+        assert (diagnosed["upstream"], diagnosed["downstream"]) == ([before], ["compare"])
+        assert (diagnosed["rule"], diagnosed["timeout"]) == ("none_failed", True)
 
 
 def test_nothing_is_published_that_was_not_validated(dag: dict[str, Any]) -> None:

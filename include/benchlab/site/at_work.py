@@ -14,7 +14,7 @@ from benchlab.site.page import Site
 
 # A campaign that is silent for longer than this plus twice one of its trials may be dead.
 _SILENCE = timedelta(minutes=30)
-_AFTER_TRIALS = ("check", "validate", "publish", "verdict", "give back")
+_AFTER_TRIALS = ("check", "diagnose", "validate", "publish", "verdict", "give back")
 
 
 @dataclass(frozen=True)
