@@ -126,7 +126,7 @@ class StoredCampaign:
         if found.failures:
             self.finish()
             draft, _ = self._publication(outcome, found)
-            files.write(draft.files, self._draft)
+            files.replace(draft.files, self._draft)
             error = UnsoundReportError(self._unsound(found))
             self.note("failed", "validate", str(error))
             raise error

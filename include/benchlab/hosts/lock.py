@@ -45,10 +45,12 @@ _FRESH_S = 60.0
 LOCKED_LIMIT_S = 10
 # A file is briefly empty after its creation.
 EMPTY_LIMIT_S = 2
+# Of Linux (USER_HZ), everywhere; times in /proc have this unit.
+_TICKS_PER_S = 100
 # Many times what a holder needs.
 MOST_BYTES = 16_384
-Moment = tuple[str, float]
-"""The boot id of a machine, and its time in seconds since the epoch."""
+Moment = tuple[str, float, int]
+"""The boot id of a machine, its time in seconds since the epoch, and the clock ticks since boot."""
 _Seconds = Annotated[float, Field(ge=-1e11, le=1e11)]  # years that a date can have
 _NOT_A_FILE = "is not a regular file"
 _SECOND_NAME = "has a second name (a hard link)"
@@ -56,14 +58,15 @@ _LOOSE = "can be written by other accounts"
 _EMPTY = "is an empty file of another account, which that account or root has to remove"
 
 # $1 path, $2 "read" or "swap", $3 the expected text, $4 the text to replace it (empty: the file is
-# removed). Prints the boot id, the time, the file's account if it is another one, what is wrong
-# with the file, and its text. Everything applies to the file as opened, even if its name leads
-# elsewhere meanwhile. `dd` does not truncate: if it dies in between, a held host does not become
-# free.
+# removed). Prints the boot id, the time, the uptime, the file's account if it is another one, what
+# is wrong with the file, and its text. Everything applies to the file as opened, even if its name
+# leads elsewhere meanwhile. `dd` does not truncate: if it dies in between, a held host does not
+# become free.
 _SCRIPT = f"""
 say() {{
     read -r boot < /proc/sys/kernel/random/boot_id
-    printf '%s\\n' "$boot" "$(date +%s.%N)" "$account" "$1" "$found"
+    read -r up _ < /proc/uptime
+    printf '%s\\n' "$boot" "$(date +%s.%N)" "$up" "$account" "$1" "$found"
     exit 0
 }}
 me=$(id -u)
@@ -111,8 +114,10 @@ class Holder:
         home: the directory of its state; in a remote lock after the name of its machine. Another
             home's campaign of the same id is another campaign.
         driver: pid of the process that drives the campaign; None if a scheduler does.
-        driver_started: that process's start time in clock ticks, which distinguishes it from a
-            later process with the same pid; None without a driver.
+        driver_started: in clock ticks since boot, the start time of that process, which
+            distinguishes it from a later one with the same pid; without a driver, the end of the
+            lease, which no step of the clock moves. (A field of its own would make the file
+            unreadable for an older Benchlab on the same machine.)
         boot: the kernel's boot id.
         since, until: when the lock was taken, and when its lease ends; seconds since the epoch.
         account: the file's owner if that is another account, which may have written anything into
@@ -145,19 +150,20 @@ class Holder:
         """Why the holder counts as gone; None while it may be at work, or is another account's.
 
         Args:
-            there: boot id and time of another host, whose processes cannot be seen from here; None
-                for this machine.
+            there: of another host, whose processes cannot be seen from here; None for this machine.
         """
         if self.account is not None:
             return None
-        boot, now = there or (_boot_id(), time.time())
+        boot, now, ticks = there or (_boot_id(), time.time(), _ticks())
         if self.boot != boot:
             return "the machine has been rebooted since"
         if there is None and self.driver:
             # The clock does not matter: no suspend and no step of NTP may end a campaign.
             alive = _started(self.driver) == self.driver_started
             return None if alive else f"its process {self.driver} is gone"
-        return "its lease has run out" if now > self.until else None
+        ends = None if self.driver else self.driver_started
+        is_over = now > self.until if ends is None else ticks > ends
+        return "its lease has run out" if is_over else None
 
 
 def default_path() -> Path:
@@ -200,7 +206,7 @@ class _Lock:
                 only read.
 
         Returns:
-            That machine's boot id and time, and the file as it was before.
+            The moment on that machine, and the file as it was before.
 
         Raises:
             TargetError: the file cannot be trusted; says why.
@@ -209,10 +215,10 @@ class _Lock:
         # As input, so that an error shows the file and not the script.
         command = ["sh", "-s", "--", str(self.path), *arguments]
         done = self._executor.run(command, stdin=f"limit={LOCKED_LIMIT_S}\n{_SCRIPT}")
-        boot, now, account, wrong, text = done.stdout.split("\n", 4)
+        boot, now, up, account, wrong, text = done.stdout.split("\n", 5)
         if wrong:
             raise self._wrong(wrong)
-        return (boot, float(now)), _Found(text.rstrip("\n"), account or None)
+        return (boot, float(now), _in_ticks(float(up))), _Found(text.rstrip("\n"), account or None)
 
     def holder(self) -> Holder | None:
         """Who holds the machine, at work or left behind; None if nobody does.
@@ -266,14 +272,20 @@ class _Lock:
                     f"`benchlab give-back {campaign}` ends it"
                 )
             until = at[1] + lease_s
-            if renewed and 0 <= until - renewed.until < _FRESH_S:
+            started = at[2] + _in_ticks(lease_s) if driver is None else _started(driver)
+            if (
+                renewed
+                and renewed.driver == driver
+                and 0 <= until - renewed.until < _FRESH_S
+                and 0 <= (started or 0) - (renewed.driver_started or 0) < _in_ticks(_FRESH_S)
+            ):
                 return None  # renewed by the trial before
             holder = Holder(
                 campaign=campaign,
                 origin=origin,
                 home=home,
                 driver=driver,
-                driver_started=_started(driver) if driver is not None else None,
+                driver_started=started,
                 boot=at[0],
                 since=renewed.since if renewed else at[1],
                 until=until,
@@ -439,6 +451,14 @@ def _holders() -> pydantic.TypeAdapter[Holder]:
 
 def _boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _ticks() -> int:
+    return _in_ticks(float(Path("/proc/uptime").read_text().split()[0]))
+
+
+def _in_ticks(seconds: float) -> int:
+    return round(seconds * _TICKS_PER_S)
 
 
 def _started(pid: int) -> int | None:

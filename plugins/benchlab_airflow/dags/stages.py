@@ -22,6 +22,7 @@ from airflow.sdk.exceptions import (
 )
 
 from benchlab.errors import (
+    AwayError,
     BenchlabError,
     FetchError,
     LockHeldError,
@@ -37,6 +38,7 @@ from benchlab.errors import (
 from benchlab.home import ID
 from benchlab.language import REFERENCE, Language, Said, message, sayings
 from benchlab.language import load as language_of
+from benchlab.patience import LIMIT_S
 from benchlab.results.records import GIVE_BACK, TrialResult
 from benchlab_airflow.page.navigation import campaign_page, campaign_tab
 
@@ -72,6 +74,8 @@ APPROVED = "approved"
 """The XCom of ``approve`` with the id of the campaign that is approved or needs no approval."""
 # Outside of trials, retries do not help with these.
 _UNFIT = (SpecError, UnavailableError, TargetError, NotMeasuredError)
+# Their causes may pass: what does not answer now may answer later.
+_PASSING = (AwayError, FetchError, UnreachableError)
 
 
 def campaign_id(context: Context) -> str:
@@ -142,7 +146,7 @@ def plan(report_file: str) -> list[str]:
         )
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
-        with open_store(here) as store:
+        with open_store(here, LIMIT_S) as store:
             begun = calendar_runs.begun(here, store, campaign)
             if begun is None:
                 # Builds are identified by hash: version rules and the search for a measured pair
@@ -510,7 +514,7 @@ def give_back(target: str) -> str:
         given_back = targets.give_back(home.find(), campaign, access(), target=target)
     except (Exception, AirflowTaskTimeout) as error:
         _tell(_ended(error), REFERENCE)
-        with contextlib.suppress(StoreError), _campaign():
+        with contextlib.suppress(StoreError), _campaign(wait_s=0.0):
             raise  # recorded like any other failure, if the store can be opened
         raise
     log.info("given back: %s", given_back)
@@ -522,14 +526,14 @@ def give_back(target: str) -> str:
 
 
 @contextlib.contextmanager
-def _campaign() -> Iterator[CampaignRun]:
+def _campaign(wait_s: float = LIMIT_S) -> Iterator[CampaignRun]:
     from benchlab import home
     from benchlab.campaign.stages import CampaignRun
     from benchlab_airflow.connections import access, open_store
 
     context = get_current_context()
     here = home.find()
-    with open_store(here) as store:
+    with open_store(here, wait_s) as store:
         work = CampaignRun.open(here, store, campaign_id(context), access())
         try:
             yield work
@@ -599,7 +603,7 @@ def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
     try:
         yield
     except BenchlabError as error:
-        if isinstance(error, kinds) and not isinstance(error, (FetchError, UnreachableError)):
+        if isinstance(error, kinds) and not isinstance(error, _PASSING):
             for line in str(error).splitlines():
                 for shown in textwrap.wrap(line, SHOWN):
                     log.error("%s", shown)

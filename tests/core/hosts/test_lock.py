@@ -17,7 +17,7 @@ import pytest
 
 from benchlab.errors import AtWorkError, CommandError, LockHeldError, TargetError
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.hosts.lock import Holder, MachineLock, RemoteLock, default_path, fence
+from benchlab.hosts.lock import LEASE_S, Holder, MachineLock, RemoteLock, default_path, fence
 
 # Takes the machine as its own driver, says how that went, and stays until its input ends.
 TAKE = """
@@ -212,7 +212,8 @@ def test_a_machine_whose_driver_died_is_taken(lock: MachineLock, start: Start) -
     ("changed", "why"),
     [
         ({"boot": "another boot"}, "the machine has been rebooted since"),
-        ({"until": 1.0, "driver": None}, "its lease has run out"),
+        ({"driver": None, "driver_started": 1}, "its lease has run out"),
+        ({"driver": None, "driver_started": None, "until": 1.0}, "its lease has run out"),
         ({"driver_started": 1}, "is gone"),  # a later process has its pid
     ],
 )
@@ -245,6 +246,47 @@ def test_a_living_driver_keeps_the_machine_whatever_the_clock_says(
     process.wait()
     assert (displaced := take(lock, "next")) is not None
     assert displaced.left_behind() == f"its process {process.pid} is gone"
+
+
+@pytest.mark.parametrize("step_s", [7300, -7300])
+def test_a_step_of_the_clock_ends_no_lease(lock: MachineLock, step_s: int) -> None:
+    """Under a scheduler no process holds the lock: the uptime says whether its lease has run out.
+
+    The file of an older Benchlab says only when by the clock; this one writes both.
+    """
+    take(lock, "airflow")
+    holder = lock.holder()
+    assert holder is not None
+    rewrite(lock, since=holder.since - step_s, until=holder.until - step_s)
+    with pytest.raises(LockHeldError, match="held by campaign airflow "):
+        take(lock, "next")
+    assert lock.check("airflow") is None
+    rewrite(lock, driver_started=None)
+    assert (lock.holder() or holder).left_behind() == (
+        "its lease has run out" if step_s > 0 else None
+    )
+    take(lock, "airflow")
+    renewed = lock.holder()
+    assert renewed is not None
+    assert renewed.driver_started is not None
+    assert abs(renewed.until - time.time() - LEASE_S) < 600
+    assert list(json.loads(lock.path.read_text())) == [
+        *("campaign", "origin", "home", "driver", "driver_started", "boot", "since", "until"),
+    ]
+
+
+def test_a_campaign_that_is_driven_again_at_once_holds_the_machine(
+    lock: MachineLock, start: Start
+) -> None:
+    """Its new process is in the file, however fresh the lease of the killed one is."""
+    process = start(TAKE, lock.path, "again")
+    tell(process)
+    assert [said(process), said(process)] == ["ready", "taken"]
+    process.kill()
+    process.wait()
+    take(lock, "again", os.getpid())
+    with pytest.raises(LockHeldError, match="held by campaign again "):
+        take(lock, "next")
 
 
 def test_a_later_process_with_the_same_pid_is_not_the_driver(lock: MachineLock) -> None:

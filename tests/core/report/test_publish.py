@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from benchlab.plan import report_type
 from benchlab.plan.fields.publish import Destination
 from benchlab.plan.report_type import ReportSpec
 from benchlab.report import bundle
-from benchlab.report.publish import place, publisher_of
+from benchlab.report.publish import files, place, publisher_of
 from benchlab.report.publish.destinations import PublicationRecord, publish_everywhere, unpublished
 from benchlab.report.publish.publisher import BasePublisher, Publication
 from benchlab.results.store import Store
@@ -417,6 +418,27 @@ def test_the_publisher_of_files_says_what_hinders_it(s3: S3, tmp_path: Path) -> 
     files = publisher_of(Destination(to="files"), Home(PROJECT, tmp_path), s3.access)
     with pytest.raises(StoreError, match="cannot be written"):
         files.publish(publication())
+
+
+@pytest.mark.parametrize("flag", [files._RENAME_EXCHANGE, 1 << 20], ids=["at once", "on NFS"])
+def test_a_report_is_replaced_as_a_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: int
+) -> None:
+    """Whoever has the earlier one open reads it on; one that cannot be written changes nothing."""
+    monkeypatch.setattr(files, "_RENAME_EXCHANGE", flag)
+    directory = tmp_path / "c1"
+    old, new = {"report.html": b"old", "charts/a.svg": b"old"}, {"report.html": b"new"}
+    files.replace(old, directory)
+    (directory / "note.txt").write_text("mine")
+    opened = os.open(directory, os.O_RDONLY)
+    with pytest.raises(StoreError, match="cannot be written"):
+        files.replace({**new, "x" * 300: b""}, directory, ("charts",))
+    assert files.read(directory) == {**old, "note.txt": b"mine"}
+    files.replace(new, directory, ("charts",))
+    assert files.read(directory) == {**new, "note.txt": b"mine"}
+    assert os.fstat(opened).st_ino != directory.stat().st_ino
+    os.close(opened)
+    assert [path.name for path in tmp_path.iterdir()] == ["c1"]
 
 
 def test_what_an_earlier_report_had_is_not_beside_the_next(s3: S3, tmp_path: Path) -> None:

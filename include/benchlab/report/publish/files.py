@@ -5,14 +5,20 @@ Every report is published here first, whatever other destinations it has.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from benchlab.errors import StoreError, meaning_of
 from benchlab.plan.fields.publish import FILES
 from benchlab.report.publish.publisher import MAIN_PAGE, BasePublisher, Options, Publication
+
+# Of fcntl.h and linux/fs.h: names are relative to the working directory; exchange two names.
+_HERE, _RENAME_EXCHANGE = -100, 2
 
 
 class FilesOptions(Options):
@@ -31,9 +37,7 @@ class Publisher(BasePublisher):
     def publish(self, publication: Publication) -> str:
         """See :meth:`BasePublisher.publish`; the address is the path of the main page."""
         directory = self.home.reports / publication.campaign
-        write(publication.files, directory)
-        for name in publication.lacks:
-            _remove(directory / name)
+        replace(publication.files, directory, publication.lacks)
         return str(directory / MAIN_PAGE)
 
 
@@ -49,6 +53,37 @@ def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
     Raises:
         StoreError: it cannot be written, or a name leads out of the directory.
     """
+    with _beside(bundle, directory) as beside:
+        _fill(beside, bundle)
+        if not _appear(beside, directory):
+            for name in bundle:
+                (directory / name).parent.mkdir(parents=True, exist_ok=True)
+                (beside / name).replace(directory / name)
+    return [directory.absolute() / name for name in bundle]
+
+
+def replace(bundle: Mapping[str, bytes], directory: Path, lacks: Iterable[str] = ()) -> None:
+    """Like :func:`write`, but an existing directory is replaced at once.
+
+    Whoever reads it finds the old report or the new one, and no mixture. Other files in it stay,
+    except those that ``lacks`` names.
+
+    Raises:
+        StoreError: as :func:`write`; the directory is then as it was.
+    """
+    with _beside(bundle, directory) as beside:
+        if directory.is_dir():
+            shutil.copytree(directory, beside, symlinks=True, dirs_exist_ok=True)
+        for name in lacks:
+            _remove(beside / name, directory / name)
+        _fill(beside, bundle)
+        if not _appear(beside, directory):
+            _exchange(beside, directory)
+
+
+@contextlib.contextmanager
+def _beside(bundle: Mapping[str, bytes], directory: Path) -> Iterator[Path]:
+    """A new directory beside another one, which is removed afterwards if it still exists."""
     for name in bundle:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.parts:
@@ -57,20 +92,20 @@ def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
     beside = directory.parent / f".{directory.name}.{secrets.token_hex(6)}"
     try:
         beside.mkdir(parents=True)
-        for name, content in bundle.items():
-            (beside / name).parent.mkdir(parents=True, exist_ok=True)
-            (beside / name).write_bytes(content)
-        if not _appear(beside, directory):
-            for name in bundle:
-                (directory / name).parent.mkdir(parents=True, exist_ok=True)
-                (beside / name).replace(directory / name)
+        yield beside
     except OSError as error:
         raise StoreError(
             f"{directory}: the report cannot be written: {meaning_of(error)}"
         ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    return [directory / name for name in bundle]
+
+
+def _fill(folder: Path, bundle: Mapping[str, bytes]) -> None:
+    for name, content in bundle.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).unlink(missing_ok=True)  # if it is a link, it leads elsewhere
+        (folder / name).write_bytes(content)
 
 
 def read(directory: Path) -> dict[str, bytes]:
@@ -89,7 +124,7 @@ def read(directory: Path) -> dict[str, bytes]:
         raise StoreError(f"{directory}: cannot be read: {meaning_of(error)}") from error
 
 
-def _remove(path: Path) -> None:
+def _remove(path: Path, shown: Path) -> None:
     """Remove a file or directory that an earlier report left, if it exists."""
     try:
         if path.is_dir():
@@ -98,7 +133,7 @@ def _remove(path: Path) -> None:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
-            f"{path}: it is an earlier report's and cannot be removed: {meaning_of(error)}"
+            f"{shown}: it is an earlier report's and cannot be removed: {meaning_of(error)}"
         ) from error
 
 
@@ -112,3 +147,19 @@ def _appear(beside: Path, directory: Path) -> bool:
         if not directory.is_dir():  # else somebody has just made it
             raise
     return False
+
+
+def _exchange(beside: Path, directory: Path) -> None:
+    """Give each of two directories the other one's name, at once (renameat2(2))."""
+    names = os.fsencode(beside), os.fsencode(directory.absolute())
+    if ctypes.CDLL(None).renameat2(_HERE, names[0], _HERE, names[1], _RENAME_EXCHANGE) == 0:
+        return
+    # NFS, for instance, cannot do that: for an instant there is no report.
+    old = beside.with_name(f"{beside.name}.old")
+    directory.rename(old)
+    try:
+        beside.rename(directory)
+    except OSError:
+        old.rename(directory)
+        raise
+    shutil.rmtree(old)
