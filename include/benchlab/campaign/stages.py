@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -391,9 +392,18 @@ class CampaignRun(StoredCampaign):
         return given_back
 
     def note_given_back(self, given_back: str) -> None:
-        """Record in the campaign's directory that it holds nothing of its target any more."""
+        """Record in the campaign's directory that it holds nothing of its target any more.
+
+        Its objects are sealed, and what its jobs printed is removed if it is complete.
+        """
         self.state.give_back()
         self.note("give back", "done", note=given_back)
+        try:
+            self.store.seal(self.campaign.id)
+        except StoreError as error:  # everything can still be read
+            self.note("give back", "warning", str(error))
+        if self.state.read().stage == "complete":
+            shutil.rmtree(self.directory / "jobs", ignore_errors=True)
 
     def abandon(self, error: BaseException) -> None:
         """Record a failure that ends the campaign, and give everything back.
