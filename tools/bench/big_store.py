@@ -134,9 +134,7 @@ def _row(made: Campaign, result: TrialResult, definitions: Mapping[str, str]) ->
 def _gates(configs: Path) -> tuple[GateResult, ...]:
     known = gates.of_campaign(gate_files.load_all(configs / "quality"), "tps", fleet=False)
     return tuple(
-        GateResult(
-            gate.id, "pass", (gate.min or 0) / 2 + (gate.max or 0) / 2, gate.sentence, gate.kind
-        )
+        gate.evaluate({gate.column: (gate.min or 0) / 2 + (gate.max or 0) / 2})
         for gate in gates.of_table(known, "trials")
     )
 
