@@ -158,9 +158,10 @@ TABLES = {
     "finding_campaigns": set(),
     "finding_entries": {"state", "at"},
     "step_times": {"step", "seconds", "size", "unit"},
-    "trials": {"planned", "reasons", "phases", "started_at", "ended_at", "host_figures"},
-    "samples": {"value", "position"},
-    "gates": {"status", "observed", "kind", "position"},
+    "definitions": {"document"},
+    "trials": {
+        *("planned", "reasons", "started_at", "ended_at", "definitions", "samples", "packed"),
+    },
 }
 
 

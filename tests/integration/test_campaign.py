@@ -52,6 +52,14 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     assert machine.holder() is None
     for side in ("baseline", "candidate"):
         assert not (machine.here.campaign("two-releases") / side / "data").exists()
+    # A person is left with a report, an archive, and how it went.
+    folders = (reports, machine.here.campaign("two-releases"), machine.here.root / "objects")
+    left = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert len(left) <= 20, left
+    assert sum(path.stat().st_size for path in left) < 1_000_000
+    evidence = (reports / "evidence.zip").read_bytes()
+    machine.run("benchlab.cli.main", "publish", "two-releases")
+    assert (reports / "evidence.zip").read_bytes() == evidence, "made of the sealed outputs"
 
 
 def test_a_campaign_of_one_version_measures_it_and_has_no_verdict(machine: Machine) -> None:
@@ -121,6 +129,8 @@ def test_both_sides_run_in_the_same_place_and_are_reached_directly(machine: Mach
         size = len(b"".join(there)) + len(str(process.joinpath("exe").resolve())) + 1
         place = next(w for w in there[0].decode().split("\0") if w.startswith("--defaults-file="))
         places[side] = (place, size % os.sysconf("SC_PAGE_SIZE"))
+    jobs = list(machine.here.campaign("direct").glob("jobs/*"))
+    commands = [job.joinpath("command").read_text() for job in jobs]
     output, _ = run.communicate(timeout=LIMIT_S)
     assert run.returncode == 0, output
     assert places["baseline"] == places["candidate"]
@@ -128,8 +138,6 @@ def test_both_sides_run_in_the_same_place_and_are_reached_directly(machine: Mach
     assert all(result.valid for result in trials), [result.reasons for result in trials]
     assert "haproxy" not in campaign.environment
     page = rendered(machine, "direct", "md")
-    jobs = list(machine.here.campaign("direct").glob("jobs/*"))
-    commands = [job.joinpath("command").read_text() for job in jobs]
     clients = [command for command in commands if " --mysql-port=" in command]
     assert clients
     assert all(f"--mysql-port={port} " in command for command in clients)

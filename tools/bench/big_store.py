@@ -1,7 +1,7 @@
 """A store of many weeks: 1,000 campaigns of 300 trials, of which every tenth is an A/A campaign.
 
-Trials are written once, for a few campaigns, and copied by the database: a quarter of a million
-trials with their samples and gates one by one would take an hour.
+Their servers' counts are decided as well. Rows are written a campaign at a time: by themselves they
+would take an hour.
 """
 
 from __future__ import annotations
@@ -9,25 +9,27 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
 from upath import UPath
 
 from benchlab.analysis.gates import gates
+from benchlab.engines import mariadb_counts
 from benchlab.plan.order import PlannedTrial
 from benchlab.report import gate_files
-from benchlab.results.records import Campaign, GateResult
+from benchlab.results.records import Campaign, GateResult, Sample, TrialResult
 from benchlab.results.rows import (
-    GATES,
-    SAMPLES,
+    DEFINITIONS,
     TRIALS,
     VERDICTS,
+    definitions_row,
+    trial_row,
 )
 from benchlab.results.store import Store
+from benchlab.workloads import sysbench
 from tests.builders import campaigns, plans
 
 REPORT = "sysbench_weekly"
@@ -36,31 +38,31 @@ WORKLOADS = (
     "oltp_insert",
 )
 THREADS, ROUNDS, WEEKS_PER_VERSION, AA_EVERY = (50, 100, 200, 300, 400), 6, 4, 10
-NOISE, TEMPLATES = 0.004, 4
+NOISE = 0.004
 # The regression in its history: one release has it, and those after it keep it.
 SLOWER, SLOWER_RELEASE, SLOWER_WORKLOAD = 0.06, 40, "oltp_update_index"
+
+_DECIDED = tuple(
+    count.metric() for count in mariadb_counts.COUNTS if count.name in sysbench.COUNTS["mariadb"]
+)
 
 
 def fill(url: str, objects: UPath, configs: Path, there: int, count: int) -> None:
     """Fill a store that has so many of these campaigns until it has ``count``, one a week."""
-    dice = random.Random(1)
+    dice, judged = random.Random(there), _gates(configs)
     with Store(url, objects) as store:
         new = list(_campaigns(there, count))
-        for number, made in enumerate(new):
+        for made in new:
             store.add_campaign(made)
-            if there + number < TEMPLATES:
-                for result in campaigns.results_of(made.plan, tps=_tps(random.Random(number))):
-                    found = dataclasses.replace(result, gates=_gates(configs))
-                    store.add_trial(made.id, found)
         with store.transaction() as connection:
             if url.startswith("postgresql"):
-                # Else it looks for the trial of each of millions of copied rows.
+                # Else it looks for the campaign of each of thousands of rows.
                 connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
             for number, made in enumerate(new, there):
-                changes = _changes(made, number // WEEKS_PER_VERSION, dice)
-                if number >= TEMPLATES:
-                    for table in (TRIALS, SAMPLES, GATES):
-                        _copy(connection, table, _id(number % TEMPLATES), made.id, changes)
+                results = list(_results(made, number // WEEKS_PER_VERSION, judged, dice))
+                known = definitions_row(results[0])
+                connection.execute(DEFINITIONS.insert().values(campaign=made.id, **known))
+                connection.execute(TRIALS.insert(), [_row(made, one, known) for one in results])
                 connection.execute(VERDICTS.insert(), list(_verdicts(made)))
         if url.startswith("postgresql"):
             with store.transaction() as connection:
@@ -90,6 +92,7 @@ def _campaigns(there: int, count: int) -> Iterator[Campaign]:
                 engines={"mariadb": sides},
                 sides="same" if is_aa else "different",
             )
+            templates[key] = _counting(templates[key])
         started = plans.START + timedelta(weeks=number) / 10
         yield dataclasses.replace(
             templates[key],
@@ -100,19 +103,38 @@ def _campaigns(there: int, count: int) -> Iterator[Campaign]:
         )
 
 
-def _tps(dice: random.Random) -> Callable[[PlannedTrial], float]:
-    def rate(trial: PlannedTrial) -> float:
-        return 150 * trial.threads * math.exp(dice.gauss(0, 0.004))
+def _counting(made: Campaign) -> Campaign:
+    plan = dataclasses.replace(made.plan, metrics=(*made.plan.metrics, *_DECIDED))
+    return dataclasses.replace(made, plan=plan)
 
-    return rate
+
+def _results(
+    made: Campaign, release: int, judged: tuple[GateResult, ...], dice: random.Random
+) -> Iterator[TrialResult]:
+    """Its trials, with what a transaction took of the servers."""
+    changes = _changes(made, release, dice)
+
+    def rate(trial: PlannedTrial) -> float:
+        factor = changes[trial.workload] if trial.side == "candidate" else 1.0
+        return 150 * trial.threads * factor * math.exp(dice.gauss(0, NOISE))
+
+    for result in campaigns.results_of(made.plan, tps=rate):
+        counted = (
+            Sample(metric.name, 20 * math.exp(dice.gauss(0, NOISE)), metric.unit)
+            for metric in _DECIDED
+        )
+        yield dataclasses.replace(result, gates=judged, samples=(*result.samples, *counted))
+
+
+def _row(made: Campaign, result: TrialResult, definitions: Mapping[str, str]) -> dict[str, Any]:
+    key = {"campaign": made.id, "trial": result.trial.id, "attempt": result.attempt}
+    return {**key, "definitions": definitions["id"], **trial_row(result)}
 
 
 def _gates(configs: Path) -> tuple[GateResult, ...]:
     known = gates.of_campaign(gate_files.load_all(configs / "quality"), "tps", fleet=False)
     return tuple(
-        GateResult(
-            gate.id, "pass", (gate.min or 0) / 2 + (gate.max or 0) / 2, gate.sentence, gate.kind
-        )
+        gate.evaluate({gate.column: (gate.min or 0) / 2 + (gate.max or 0) / 2})
         for gate in gates.of_table(known, "trials")
     )
 
@@ -124,35 +146,6 @@ def _changes(made: Campaign, release: int, dice: random.Random) -> dict[str, flo
         workload: math.exp(dice.gauss(0, NOISE) - (slower if workload == SLOWER_WORKLOAD else 0.0))
         for workload in WORKLOADS
     }
-
-
-def _copy(
-    connection: sa.Connection,
-    table: sa.Table,
-    template: str,
-    campaign: str,
-    changes: Mapping[str, float],
-) -> None:
-    columns = {column.name: column for column in table.columns}
-    chosen: dict[str, sa.ColumnElement[Any]] = {**columns, "campaign": sa.literal(campaign)}
-    if table is SAMPLES:
-        factor = sa.case(
-            *(
-                (
-                    table.c.metric.in_(("tps", "qps"))
-                    & table.c.trial.like(f"%-candidate-{workload}-t%"),
-                    change,
-                )
-                for workload, change in changes.items()
-            ),
-            else_=1.0,
-        )
-        chosen["value"] = table.c.value * factor
-    connection.execute(
-        table.insert().from_select(
-            list(columns), sa.select(*chosen.values()).where(table.c.campaign == template)
-        )
-    )
 
 
 def _verdicts(made: Campaign) -> Iterator[dict[str, object]]:

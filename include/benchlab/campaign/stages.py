@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,7 +52,7 @@ from benchlab.language import joined, sayings
 from benchlab.plan import plan
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
-from benchlab.plan.report_type import TAKEN_OVER, Side
+from benchlab.plan.report_type import SIDES, TAKEN_OVER, Side
 from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.report import gate_files
@@ -412,9 +413,22 @@ class CampaignRun(StoredCampaign):
         return given_back
 
     def note_given_back(self, given_back: str) -> None:
-        """Record in the campaign's directory that it holds nothing of its target any more."""
+        """Record in the campaign's directory that it holds nothing of its target any more.
+
+        Its objects are sealed. If it is complete, nothing of it runs again, and what is here of
+        its jobs and sides goes.
+        """
         self.state.give_back()
         self.note("give back", "done", note=given_back)
+        try:
+            self.store.seal(self.campaign.id)
+        except StoreError as error:  # everything can still be read
+            self.note("give back", "warning", str(error))
+        if self.state.read().stage == "complete":
+            for name in ("jobs", *SIDES):
+                shutil.rmtree(self.directory / name, ignore_errors=True)
+            for name in ("load.fence", "trial.fence"):
+                (self.directory / name).unlink(missing_ok=True)
 
     def abandon(self, error: BaseException) -> None:
         """Record a failure that ends the campaign, and give everything back.

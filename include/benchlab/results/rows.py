@@ -7,14 +7,17 @@ Example:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from benchlab.errors import StoreError
 from benchlab.language import Said
@@ -25,6 +28,7 @@ from benchlab.results.records import (
     Campaign,
     CampaignSummary,
     Failure,
+    GateStatus,
     SideFacts,
     State,
     StoredVerdict,
@@ -35,18 +39,23 @@ _REPORT_TYPE = TypeAdapter(ReportSpec)
 _FACTS = TypeAdapter(dict[Side, SideFacts])
 TEXTS = TypeAdapter(dict[str, str])
 NAMES = TypeAdapter(tuple[str, ...])
-FIGURE: TypeAdapter[float | None] = TypeAdapter(float | None)
+FIGURES = TypeAdapter(dict[str, float | None])
 _STATE: TypeAdapter[State] = TypeAdapter(State)
 _SUMMARY = TypeAdapter(CampaignSummary)
 _TRIAL = TypeAdapter(TrialResult)
 _SAID: TypeAdapter[Said] = TypeAdapter(Said)
 _FAILURE = TypeAdapter(Failure)
 REASONS: TypeAdapter[tuple[Said, ...]] = TypeAdapter(tuple[Said, ...])
+_OF_GATE = ("gate", "own", "kind", "least", "most", "unit")
+# How a gate's status is written in the column `figures`.
+_STATUSES: dict[GateStatus, str] = {"pass": "p", "fail": "f", "not evaluated": "n"}
+_WRITTEN = {written: status for status, written in _STATUSES.items()}
 _VERDICT = tuple(field.name for field in fields(StoredVerdict))
 
 METADATA = sa.MetaData()
 # MySQL's TEXT holds 64 KB; an index of 767 bytes holds 191 characters of utf8mb4.
 _Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
+_Packed = sa.LargeBinary().with_variant(sa.LargeBinary(2**32 - 1), "mysql", "mariadb")
 _Key = sa.String(160)
 
 # The version of Benchlab that brought the store to each revision of its schema.
@@ -76,6 +85,19 @@ CAMPAIGNS = sa.Table(
     sa.Column("failure", _Document),
 )
 
+# What the figures of trials are of: the unit of each metric, and what each gate allows. It is the
+# same for most trials of a campaign, and kept once, under its hash.
+DEFINITIONS = sa.Table(
+    "definitions",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("document", _Document, nullable=False),
+)
+
+# `samples` has the values by metric. `packed` is compressed JSON: what its gates found, in the
+# order of its definitions, its phases and its hosts' figures. A row of each gate was 81 % of a
+# store.
 TRIALS = sa.Table(
     "trials",
     METADATA,
@@ -85,7 +107,6 @@ TRIALS = sa.Table(
     sa.Column("valid", sa.Boolean, nullable=False),
     sa.Column("planned", _Document, nullable=False),
     sa.Column("reasons", _Document, nullable=False),
-    sa.Column("phases", _Document, nullable=False),
     sa.Column("adopted", sa.Boolean, nullable=False),
     sa.Column("started_at", sa.String(40), nullable=False),
     sa.Column("ended_at", sa.String(40), nullable=False),
@@ -93,24 +114,15 @@ TRIALS = sa.Table(
     sa.Column("series", sa.String(500)),
     sa.Column("hosts", sa.String(500)),
     sa.Column("counts", sa.String(500)),
-    sa.Column("host_figures", _Document, nullable=False),
+    sa.Column("definitions", sa.String(64), nullable=False),
+    sa.Column("samples", _Document, nullable=False),
+    sa.Column("packed", _Packed, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["campaign", "definitions"], ["definitions.campaign", "definitions.id"]
+    ),
 )
-
-
-def _of_trial(name: str, key: str, *columns: sa.Column[Any]) -> sa.Table:
-    trial_key = ("campaign", "trial", "attempt")
-    return sa.Table(
-        name,
-        METADATA,
-        sa.Column("campaign", _Key, primary_key=True),
-        sa.Column("trial", _Key, primary_key=True),
-        sa.Column("attempt", sa.Integer, primary_key=True),
-        sa.Column(key, sa.String(60), primary_key=True),
-        sa.Column("position", sa.Integer, nullable=False),
-        *columns,
-        sa.ForeignKeyConstraint(trial_key, [f"trials.{column}" for column in trial_key]),
-    )
-
+# How many trials a campaign has and how many of them are valid, without reading any of them.
+sa.Index("trials_by_validity", TRIALS.c.campaign, TRIALS.c.valid)
 
 PUBLISHED_REPORTS = sa.Table(
     "published_reports",
@@ -233,27 +245,6 @@ KEPT = sa.Table(
     sa.Column("part", sa.String(32), primary_key=True),
     sa.Column("seal", sa.String(64), nullable=False),
     sa.Column("document", _Document, nullable=False),
-)
-# How many trials a campaign has and how many of them are valid, without reading any of them.
-sa.Index("trials_by_validity", TRIALS.c.campaign, TRIALS.c.valid)
-
-# Double: MySQL's FLOAT would round a throughput to six digits.
-SAMPLES = _of_trial(
-    "samples",
-    "metric",
-    sa.Column("value", sa.Double),
-    sa.Column("unit", sa.String(16), nullable=False),
-)
-GATES = _of_trial(
-    "gates",
-    "gate",
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("observed", sa.Double),
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("least", sa.Double),
-    sa.Column("most", sa.Double),
-    sa.Column("unit", sa.String(16), nullable=False),
-    sa.Column("own", _Document, nullable=False),
 )
 
 # The defaults of a MySQL or MariaDB server may be three-byte characters and case-insensitive ids.
@@ -382,12 +373,20 @@ def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:
-    """A trial as a row of :data:`TRIALS`, without its key, samples and gates."""
+    """A trial as a row of :data:`TRIALS`, without its key and definitions."""
+    gates = result.gates
+    rest = {
+        "gates": {
+            "status": "".join(_STATUSES[gate.status] for gate in gates),
+            "observed": [gate.observed for gate in gates],
+        },
+        "phases": result.phases,
+        "host_figures": [asdict(host) for host in result.host_figures],
+    }
     return {
         "valid": result.valid,
         "planned": as_json(asdict(result.trial)),
         "reasons": as_json(result.reasons),
-        "phases": as_json(result.phases),
         "adopted": result.adopted,
         "started_at": result.started_at.isoformat(),
         "ended_at": result.ended_at.isoformat(),
@@ -395,30 +394,60 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
         "series": result.series,
         "hosts": result.hosts,
         "counts": result.counts,
-        "host_figures": as_json([asdict(host) for host in result.host_figures]),
+        "samples": as_json({sample.metric: sample.value for sample in result.samples}),
+        "packed": zlib.compress(as_json(rest).encode(errors="replace")),
     }
 
 
-def trial_of(
-    row: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], gates: Sequence[Mapping[str, Any]]
-) -> TrialResult:
-    """A trial from its row and the rows of its samples and gates, each in order.
+def definitions_row(result: TrialResult) -> dict[str, str]:
+    """What a trial's figures are of, as a row of :data:`DEFINITIONS` without its campaign."""
+    gates = (asdict(gate) for gate in result.gates)
+    document = as_json(
+        {
+            "units": {sample.metric: sample.unit for sample in result.samples},
+            "gates": [{name: gate[name] for name in _OF_GATE} for gate in gates],
+        }
+    )
+    return {"id": sha256(document.encode()).hexdigest(), "document": document}
+
+
+def trial_of(row: Mapping[str, Any], definitions: Mapping[str, Any]) -> TrialResult:
+    """A trial from its row.
+
+    Args:
+        definitions: the documents of its campaign's definitions, by id.
 
     Raises:
         StoreError: it cannot be read; names each field.
     """
     with reading(f"campaign {row['campaign']}: its trial {row['trial']}"):
+        of_trial, rest = definitions[row["definitions"]], _unpacked(row["packed"])
+        samples, gates = json.loads(row["samples"]).items(), rest["gates"]
+        judged = zip(of_trial["gates"], gates["status"], gates["observed"], strict=True)
+        units = of_trial["units"]
         return _TRIAL.validate_python(
             {
                 **row,
+                **rest,
                 "trial": json.loads(row["planned"]),
                 "reasons": json.loads(row["reasons"]),
-                "samples": samples,
-                "gates": gates,
-                "phases": json.loads(row["phases"]),
-                "host_figures": json.loads(row["host_figures"]),
+                "samples": [
+                    {"metric": metric, "value": value, "unit": units[metric]}
+                    for metric, value in samples
+                ],
+                "gates": [
+                    {**gate, "status": _WRITTEN[status], "observed": observed}
+                    for gate, status, observed in judged
+                ],
             }
         )
+
+
+def _unpacked(packed: bytes) -> dict[str, Any]:
+    try:
+        return from_json(zlib.decompress(packed))  # type: ignore[no-any-return]
+    except zlib.error as error:
+        raise ValueError(f"packed: {error}") from error
 
 
 def as_json(value: object) -> str:

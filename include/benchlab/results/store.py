@@ -9,14 +9,11 @@ result.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +22,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection, make_url
 from upath import UPath
 
-from benchlab.errors import AnotherPlanError, AwayError, StoreError, meaning_of
+from benchlab.errors import AnotherPlanError, StoreError
 from benchlab.home import Home
 from benchlab.language import Said
 from benchlab.patience import Patience
@@ -35,6 +32,7 @@ from benchlab.results.database import StoreDatabase
 from benchlab.results.findings import Findings
 from benchlab.results.kept import Kept
 from benchlab.results.listing import Listing, batches
+from benchlab.results.objects import Objects
 from benchlab.results.records import (
     Campaign,
     CampaignEnvironment,
@@ -48,14 +46,13 @@ from benchlab.results.records import (
 )
 from benchlab.results.rows import (
     CAMPAIGNS,
-    FIGURE,
-    GATES,
+    DEFINITIONS,
+    FIGURES,
     KEPT,
     METADATA,
     NAMES,
     REASONS,
     REMARKS,
-    SAMPLES,
     STEP_TIMES,
     SUMMARIES,
     TEXTS,
@@ -64,6 +61,7 @@ from benchlab.results.rows import (
     as_json,
     campaign_of,
     campaign_row,
+    definitions_row,
     failure_of,
     moment,
     reading,
@@ -74,12 +72,6 @@ from benchlab.results.rows import (
 
 log = logging.getLogger(__name__)
 _STEP_TIME = TypeAdapter(StepTime)
-# How storage of objects fails while it is away: a network's, or a file server's.
-_AWAY = (ConnectionError, TimeoutError)
-_AWAY_NUMBERS = frozenset(
-    getattr(errno, name)
-    for name in ("EAGAIN", "EBUSY", "EHOSTUNREACH", "ENETDOWN", "ENETUNREACH", "ESTALE")
-)
 _STANDING = sa.select(*(CAMPAIGNS.c[name] for name in ("id", "started_at", "state", "ended_at")))
 
 
@@ -104,14 +96,16 @@ class Store:
         self.database = StoreDatabase(url, patience=self.patience)
         self.transaction = self.database.transaction
         self.objects = objects
+        self._objects = Objects(objects)
         # Computed documents that would take long to compute again.
         self.kept = Kept(self.transaction)
         self.listing = Listing(self.transaction)
         self.findings = Findings(self.transaction)
 
     def close(self) -> None:
-        """Close the database connections."""
+        """Close the database connections, and the archives that were read."""
         self.database.close()
+        self._objects.close()
 
     def __enter__(self) -> Store:
         return self
@@ -454,22 +448,25 @@ class Store:
             StoreError: this attempt is stored already, or the campaign is not.
         """
         key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
-        parts = {
-            SAMPLES: [asdict(sample) for sample in result.samples],
-            GATES: [asdict(gate) for gate in result.gates],
-        }
+        definitions = definitions_row(result)
+        row = {**key, "definitions": definitions["id"], **trial_row(result)}
         try:
+            self._define(campaign, definitions)
             with self.transaction() as connection:
-                connection.execute(TRIALS.insert().values(**key, **trial_row(result)))
-                for table, rows in parts.items():
-                    if placed := [{**key, **row, "position": n} for n, row in enumerate(rows)]:
-                        connection.execute(table.insert(), placed)
+                connection.execute(TRIALS.insert().values(row))
         except sa.exc.IntegrityError as error:
             self.campaign(campaign)  # raises where the campaign is what is missing
             raise StoreError(
                 f"trial {result.trial.id} (attempt {result.attempt}) of {campaign} is in the "
                 "store already"
             ) from error
+
+    def _define(self, campaign: str, definitions: Mapping[str, str]) -> None:
+        key = {"campaign": campaign, "id": definitions["id"]}
+        with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
+            if connection.scalar(sa.select(DEFINITIONS.c.id).filter_by(**key)) is None:
+                # Fails where another process has just written the same.
+                connection.execute(DEFINITIONS.insert().values(campaign=campaign, **definitions))
 
     def invalidate(self, campaign: str, trial: str, attempt: int, reason: Said) -> None:
         """Mark a stored trial as invalid; ``reason`` replaces its reasons, its figures stay.
@@ -506,39 +503,32 @@ class Store:
         Example:
             ``store.figures("c1", ["tps"])[trial_id, 1].values["tps"]``
         """
-        on = sa.and_(
-            *(SAMPLES.c[name] == TRIALS.c[name] for name in ("campaign", "trial", "attempt")),
-            SAMPLES.c.metric.in_(metrics),
-        )
-        chosen = (
-            sa.select(TRIALS.c.trial, TRIALS.c.attempt, TRIALS.c.valid, TRIALS.c.reasons)
-            .add_columns(SAMPLES.c.metric, SAMPLES.c.value)
-            .select_from(TRIALS.outerjoin(SAMPLES, on))
-            .where(TRIALS.c.campaign == campaign)
-            .order_by(TRIALS.c.started_at)
-        )
+        names = ("trial", "attempt", "valid", "reasons", "samples")
+        chosen = sa.select(*(TRIALS.c[name] for name in names)).order_by(TRIALS.c.started_at)
         with self.transaction() as connection:
-            rows = connection.execute(chosen).all()
+            rows = connection.execute(chosen.filter_by(campaign=campaign)).all()
         found: dict[TrialKey, TrialFigures] = {}
         with reading(f"campaign {campaign}: the figures of its trials"):
             for row in rows:
-                key = (row.trial, int(row.attempt))
-                if key not in found:
-                    found[key] = TrialFigures(row.valid, REASONS.validate_json(row.reasons), {})
-                if row.metric is not None:
-                    found[key].values[row.metric] = FIGURE.validate_python(row.value)
+                samples = FIGURES.validate_json(row.samples).items()
+                values = {metric: value for metric, value in samples if metric in metrics}
+                reasons = REASONS.validate_json(row.reasons)
+                found[row.trial, int(row.attempt)] = TrialFigures(row.valid, reasons, values)
         return found
 
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
         with self.transaction() as connection:
-            rows, samples, gates = (
-                _as_dicts(connection.execute(sa.select(table).filter_by(campaign=campaign, **key)))
-                for table in (TRIALS, SAMPLES, GATES)
-            )
-        with reading(f"campaign {campaign}: the order of its samples and gates"):
-            samples_of, gates_of = _grouped(samples), _grouped(gates)
-        results = [trial_of(row, samples_of[_key(row)], gates_of[_key(row)]) for row in rows]
+            chosen = sa.select(TRIALS).filter_by(campaign=campaign, **key)
+            rows = _as_dicts(connection.execute(chosen))
+            definitions = self._definitions(connection, campaign)
+        results = [trial_of(row, definitions) for row in rows]
         return sorted(results, key=lambda result: (result.attempt, result.trial.index))
+
+    def _definitions(self, connection: Connection, campaign: str) -> dict[str, Any]:
+        """What the figures of a campaign's trials are of, by id."""
+        rows = connection.execute(sa.select(DEFINITIONS).filter_by(campaign=campaign)).all()
+        with reading(f"campaign {campaign}: what its trials were judged by"):
+            return {row.id: json.loads(row.document) for row in rows}
 
     # Objects
 
@@ -548,29 +538,27 @@ class Store:
         Raises:
             StoreError: they cannot be written.
         """
-        path = self.objects / name
-
-        def write() -> None:
-            with _object_named(path, "written"):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-
-        self.patience.call(write)
+        self.patience.call(lambda: self._objects.write(name, content))
         return name
 
     def read_bytes(self, name: str) -> bytes:
-        """Read what :meth:`write_bytes` wrote under this name.
+        """Read what :meth:`write_bytes` wrote under this name, sealed or not.
 
         Raises:
             StoreError: they are missing or cannot be read.
         """
-        path = self.objects / name
+        return self.patience.call(lambda: self._objects.read(name))
 
-        def read() -> bytes:
-            with _object_named(path, "read"):
-                return path.read_bytes()
+    def seal(self, campaign: str) -> None:
+        """Pack the objects of a campaign's stored trials into an archive; see :class:`Objects`.
 
-        return self.patience.call(read)
+        Raises:
+            StoreError: they cannot be sealed; they can still be read.
+        """
+        kinds = [TRIALS.c[kind] for kind in ("raw", "series", "hosts", "counts")]
+        with self.transaction() as connection:
+            rows = connection.execute(sa.select(*kinds).where(TRIALS.c.campaign == campaign)).all()
+        self._objects.seal(campaign, {name for row in rows for name in row if name is not None})
 
     # Remarks of people, and the end of a campaign
 
@@ -625,19 +613,7 @@ class Store:
         Raises:
             StoreError: they cannot be removed.
         """
-        path = self.objects / campaign
-        with _object_named(path, "removed"):
-            if path.exists():
-                path.fs.rm(path.path, recursive=True)
-
-
-@contextlib.contextmanager
-def _object_named(path: UPath, what: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        kind = AwayError if isinstance(error, _AWAY) or error.errno in _AWAY_NUMBERS else StoreError
-        raise kind(f"{path}: cannot be {what}: {meaning_of(error)}") from error
+        self._objects.remove(campaign)
 
 
 def open_store(home: Home) -> Store:
@@ -684,17 +660,6 @@ def _as_dicts(found: sa.CursorResult[Any]) -> list[_Row]:
     """Rows as dictionaries; SQLAlchemy's mappings are slow, and a campaign has 10,000 rows."""
     names = tuple(found.keys())
     return [dict(zip(names, row, strict=True)) for row in found.all()]
-
-
-def _grouped(rows: Iterable[_Row]) -> defaultdict[tuple[str, int], list[_Row]]:
-    groups: defaultdict[tuple[str, int], list[_Row]] = defaultdict(list)
-    for row in sorted(rows, key=itemgetter("position")):
-        groups[_key(row)].append(row)
-    return groups
-
-
-def _key(row: _Row) -> tuple[str, int]:
-    return row["trial"], row["attempt"]
 
 
 def _now() -> str:

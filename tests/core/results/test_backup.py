@@ -91,8 +91,10 @@ def test_a_backup_beside_a_campaign_that_runs_is_whole(
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         named = connection.execute("SELECT raw FROM trials WHERE campaign = 'live'").fetchall()
-        samples = "SELECT COUNT(DISTINCT trial || attempt) FROM samples WHERE campaign = 'live'"
-        assert connection.execute(samples).fetchone() == (len(named),)
+        whole = (
+            "SELECT COUNT(*) FROM trials JOIN definitions USING (campaign) WHERE campaign = 'live'"
+        )
+        assert connection.execute(whole).fetchone() == (len(named),)
     assert 0 < len(named) <= len(after)
     assert all((home / "objects" / name).read_bytes() == b"raw" for (name,) in named)
     assert (home / "reports" / "c1" / "report.html").read_text() == "<p>"
@@ -155,7 +157,7 @@ def _without_an_object(backup: Path) -> None:
 
 def _without_a_trial(backup: Path) -> None:
     with contextlib.closing(sqlite3.connect(backup / "results.db")) as connection:
-        connection.execute("DELETE FROM samples WHERE rowid = 1")
+        connection.execute("DELETE FROM trials WHERE rowid = 1")
         connection.commit()
 
 
@@ -173,7 +175,7 @@ def _without_its_database(backup: Path) -> None:
 
 DAMAGED = {
     "an object is missing": (_without_an_object, "damaged, and nothing was put back: objects: "),
-    "a row is missing": (_without_a_trial, "damaged, and nothing was put back: samples: "),
+    "a row is missing": (_without_a_trial, "damaged, and nothing was put back: trials: "),
     "it was interrupted": (_incomplete, "is not a complete backup"),
     "its manifest is wrong": (_with_another_manifest, "backup.json cannot be read: benchlab"),
     "its database is missing": (_without_its_database, "results.db is missing"),

@@ -53,7 +53,7 @@ def test_without_a_question_the_tables_are_listed(stored: Here) -> None:
         row["table"]: row["columns"] for row in json.loads(stored.run("sql", "--json").stdout)
     }
     assert listed.keys() == METADATA.tables.keys()
-    assert listed["samples"] == "campaign, trial, attempt, metric, position, value, unit"
+    assert listed["definitions"] == "campaign, id, document"
 
 
 REFUSED = {

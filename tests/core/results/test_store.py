@@ -288,8 +288,13 @@ def test_trials_come_back_as_they_were_written(store: Store) -> None:
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("UPDATE gates SET status = 'later' WHERE gate = 'b'", "gates.1.status"),
-        ("UPDATE trials SET phases = '{\"run\": null}'", "phases.run"),
+        ("UPDATE definitions SET document = replace(document, 'validity', 'x')", "gates.0.kind"),
+        ("UPDATE definitions SET document = '[]'", "cannot be read"),
+        ("UPDATE trials SET definitions = 'x'", "'x'"),
+        ('UPDATE trials SET samples = \'{"tps": "x"}\'', "samples.0.value"),
+        ("UPDATE trials SET samples = '{\"new\": 1}'", "'new'"),
+        ("UPDATE trials SET packed = x'00'", "packed: "),
+        ("UPDATE trials SET packed = 'x'", "cannot be read"),
         ("UPDATE trials SET reasons = '[' ", "cannot be read"),
     ],
 )
@@ -321,9 +326,8 @@ def test_an_attempt_of_a_trial_is_stored_once(store: Store) -> None:
 def test_a_trial_is_written_wholly_or_not_at_all(store: Store) -> None:
     """A result that cannot be written as a whole leaves nothing of itself."""
     first = results()[0]
-    twice = dataclasses.replace(first, gates=(first.gates[0], first.gates[0]))
     with pytest.raises(StoreError):
-        store.add_trial("c1", twice)
+        store.add_trial("c1", dataclasses.replace(first, reasons=("no UTF-8: \ud800",)))
     assert store.trials("c1") == []
     store.add_trial("c1", first)
 

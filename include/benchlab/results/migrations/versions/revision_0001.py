@@ -15,10 +15,10 @@ revision = "0001"
 down_revision = None
 
 DOCUMENT = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
+PACKED = sa.LargeBinary().with_variant(sa.LargeBinary(2**32 - 1), "mysql", "mariadb")
 KEY, TIME, NAME, ADDRESS = String(160), String(40), String(255), String(500)
 OPTIONS: dict[str, Any] = {"mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
 OPTIONS |= {name.replace("mysql", "mariadb"): value for name, value in OPTIONS.items()}
-OF_TRIAL = ("campaign", "trial", "attempt")
 
 
 def _table(name: str, key: tuple[str, ...], *columns: "Column[object] | sa.Constraint") -> None:
@@ -30,20 +30,6 @@ def _of_campaign(
 ) -> None:
     campaign = sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"])
     _table(name, key, Column("campaign", KEY, nullable=False), *columns, campaign)
-
-
-def _of_trial(name: str, key: str, *columns: "Column[object]") -> None:
-    _table(
-        name,
-        (*OF_TRIAL, key),
-        Column("campaign", KEY, nullable=False),
-        Column("trial", KEY, nullable=False),
-        Column("attempt", Integer, nullable=False),
-        Column(key, String(60), nullable=False),
-        Column("position", Integer, nullable=False),
-        *columns,
-        sa.ForeignKeyConstraint(OF_TRIAL, [f"trials.{column}" for column in OF_TRIAL]),
-    )
 
 
 def upgrade() -> None:
@@ -73,14 +59,19 @@ def upgrade() -> None:
         Column("failure", DOCUMENT),
     )
     _of_campaign(
+        "definitions",
+        ("campaign", "id"),
+        Column("id", String(64), nullable=False),
+        Column("document", DOCUMENT, nullable=False),
+    )
+    _of_campaign(
         "trials",
-        OF_TRIAL,
+        ("campaign", "trial", "attempt"),
         Column("trial", KEY, nullable=False),
         Column("attempt", Integer, nullable=False),
         Column("valid", sa.Boolean, nullable=False),
         Column("planned", DOCUMENT, nullable=False),
         Column("reasons", DOCUMENT, nullable=False),
-        Column("phases", DOCUMENT, nullable=False),
         Column("adopted", sa.Boolean, nullable=False),
         Column("started_at", TIME, nullable=False),
         Column("ended_at", TIME, nullable=False),
@@ -88,26 +79,14 @@ def upgrade() -> None:
         Column("series", ADDRESS),
         Column("hosts", ADDRESS),
         Column("counts", ADDRESS),
-        Column("host_figures", DOCUMENT, nullable=False),
+        Column("definitions", String(64), nullable=False),
+        Column("samples", DOCUMENT, nullable=False),
+        Column("packed", PACKED, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["campaign", "definitions"], ["definitions.campaign", "definitions.id"]
+        ),
     )
     op.create_index("trials_by_validity", "trials", ["campaign", "valid"])
-    _of_trial(
-        "samples",
-        "metric",
-        Column("value", Double),
-        Column("unit", String(16), nullable=False),
-    )
-    _of_trial(
-        "gates",
-        "gate",
-        Column("status", String(16), nullable=False),
-        Column("observed", Double),
-        Column("kind", String(16), nullable=False),
-        Column("least", Double),
-        Column("most", Double),
-        Column("unit", String(16), nullable=False),
-        Column("own", DOCUMENT, nullable=False),
-    )
     _of_campaign(
         "verdicts",
         ("campaign", "position"),
