@@ -1006,6 +1006,14 @@ flame-step-2 = +10% or more
 flame-step-3 = half or less
 flame-step-4 = -9% or more
 flame-step-5 = outlined: found changed
+flame-step-6 = dashed: on one side only
+flame-sides = { $which ->
+    [gone] baseline { $baseline }, gone from the candidate
+    [new] new, candidate { $candidate }
+   *[both] baseline { $baseline }, candidate { $candidate }
+}
+flame-find = Find
+flame-found = { $count } found: baseline { $baseline }, candidate { $candidate }
 
 ## Series of trials
 

@@ -937,6 +937,14 @@ flame-step-2 = +10% 或以上
 flame-step-3 = 一半或以下
 flame-step-4 = -9% 或以上
 flame-step-5 = 描边：判定有变化
+flame-step-6 = 虚线：仅一方有
+flame-sides = { $which ->
+    [gone] 基线 { $baseline }，候选中已消失
+    [new] 新出现，候选 { $candidate }
+   *[both] 基线 { $baseline }，候选 { $candidate }
+}
+flame-find = 查找
+flame-found = 找到 { $count } 个：基线 { $baseline }，候选 { $candidate }
 
 ## Series of trials
 
