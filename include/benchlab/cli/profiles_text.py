@@ -1,7 +1,8 @@
-"""Compared profiles in a terminal, as JSON and as a picture."""
+"""Compared profiles in a terminal, as JSON, for speedscope and as a picture."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from benchlab.charts.picture import Picture
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING, Numbers
+from benchlab.report.formats import speedscope
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 
 # So many modules are shown; and so many functions where nothing is called a change.
@@ -113,19 +115,30 @@ def _sentences(found: Compared) -> Iterator[str]:
         yield say("profiles-nameless", baseline=baseline, candidate=candidate)
 
 
+def for_speedscope(found: Compared) -> str:
+    """What ``--speedscope`` writes."""
+    say = english().say
+    sides = say("side-baseline"), say("side-candidate")
+    return json.dumps(speedscope.to_json(found, _title(found), sides))
+
+
 def picture(found: Compared) -> Picture:
     """The differential flame graph of ``--picture``."""
     say = english().say
 
-    def frame(name: str, baseline: float, candidate: float) -> str:
-        return f"{name}: {_amount(found, baseline)} → {_amount(found, candidate)}"
+    def sides(baseline: float, candidate: float) -> str:
+        which = "both" if baseline and candidate else "gone" if baseline else "new"
+        amounts = {"baseline": _amount(found, baseline), "candidate": _amount(found, candidate)}
+        return say("flame-sides", which=which, **amounts)
 
     labels = Labels(
         _title(found),
         say("flame-remark", least=Numbers(english()).share(LEAST, 1)),
-        tuple(say(f"flame-step-{n}") for n in range(1, 6)),
+        tuple(say(f"flame-step-{n}") for n in range(1, 7)),
         say("flame-everything"),
-        frame,
+        sides,
         lambda count: say("flame-merged", count=count),
+        say("flame-find"),
+        say("flame-found", count="{count}", baseline="{baseline}", candidate="{candidate}"),
     )
     return flame(found.stacks, labels, {one.name for one in found.changed})

@@ -16,11 +16,14 @@ class Causes:
 
     Attributes:
         splits: where the time went, by workload whose throughput changed; or why that is not known.
-        ranked: which counts moved, by workload with any change; None where counters were not read.
+        ranked: which counts moved, by workload with any change; None where there are no counts.
+        unread: of how many trials counts could not be read, and of how many that is, by workload
+            with any such trial.
     """
 
     splits: Mapping[str, Split | Message] = field(default_factory=dict)
     ranked: Mapping[str, Ranked | None] = field(default_factory=dict)
+    unread: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 NO_CAUSES = Causes()
