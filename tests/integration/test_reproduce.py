@@ -1,0 +1,46 @@
+"""A pair of a real campaign measured again: killed, gone on with, and asked for once more."""
+
+from __future__ import annotations
+
+import zipfile
+
+from benchlab.results.records import REPRODUCES
+from tests.machine import Machine
+
+CLI = "benchlab.cli.main"
+
+
+def test_a_pair_of_a_campaign_is_measured_again(machine: Machine) -> None:
+    """The strongest change of two workloads; after a kill the same command goes on with it."""
+    both = machine.settings(rounds=2, workloads="oltp_point_select,oltp_update_index")
+    machine.run(CLI, "run", "sysbench_local", "--campaign", "first", *both)
+    original, _ = machine.outcome("first")
+    again = (CLI, "reproduce", "first", "--campaign", "again")
+    run = machine.start(*again)
+    machine.wait_for("again", "run", after=1)
+    run.kill()
+    run.communicate()
+    machine.processes.remove(run)
+    _, before = machine.outcome("again")
+    said = machine.run(*again)
+    campaign, trials = machine.outcome("again")
+    assert campaign.state == "complete"
+    assert campaign.origin == f"{REPRODUCES}first"
+    assert campaign.plan.sides == original.plan.sides
+    assert [planned.workload for planned in campaign.plan.trials] == ["oltp_update_index"] * 2
+    assert [one for one in before if one.valid] == trials[: len(before)]
+    assert "said by first; now by again:" in said
+    assert "1 pair on one deployment: no verdict follows" in said
+    assert "Measured otherwise" not in said, said
+    assert "is complete" in machine.run(*again), "it is not measured a third time"
+    found = machine.verified("again")
+    assert found.outcome == "holds", found.lines()
+    with zipfile.ZipFile(machine.here.reports / "first" / "evidence.zip") as archive:
+        page = archive.read("reproduce/README.md").decode()
+        counts = archive.read("reproduce/counts.csv").decode()
+    assert "# Reproduce: Update Index, 2 threads" in page
+    assert "rows_written" in counts
+    with machine.store() as store:
+        assert {one.report for one in store.listing.reports() if one.decided} == {"sysbench_local"}
+    assert machine.left_running("again") == []
+    assert machine.holder() is None
