@@ -16,6 +16,7 @@ import pytest
 
 from benchlab.campaign.pruning import KINDS, Pruning
 from benchlab.errors import TargetError
+from benchlab.results.records import State
 from benchlab.results.store import Store
 from tests.builders import campaigns
 from tests.builders.findings import WORSE, publish
@@ -34,13 +35,19 @@ def store(here: Here) -> Iterator[Store]:
         yield opened
 
 
-def add(here: Here, store: Store, name: str, age: timedelta = OLD, **fields: Any) -> None:
+def add(
+    here: Here,
+    store: Store,
+    name: str,
+    age: timedelta = OLD,
+    state: State = "complete",
+    **fields: Any,
+) -> None:
     """A campaign that ended so long ago, with a profile, a statement and what a job left."""
     ended = datetime.now(UTC) - age
-    own = {key: fields.pop(key) for key in ("state",) if key in fields}
     made = campaigns.campaign(id=name, **{**ALONE, **fields})
-    at = {"started_at": ended - timedelta(hours=1), "ended_at": ended}
-    store.add_campaign(dataclasses.replace(made, **at, **own))
+    begun = ended - timedelta(hours=1)
+    store.add_campaign(dataclasses.replace(made, started_at=begun, ended_at=ended, state=state))
     store.write_bytes(f"{name}/diagnosis/tidb-1.pb.gz", b"profile")
     store.write_bytes(f"{name}/diagnosis/statements.json", b"[]")
     store.write_bytes(f"{name}/r1.txt", b"raw")
@@ -136,7 +143,6 @@ def test_a_campaign_at_work_is_left_alone(here: Here, store: Store) -> None:
         with pytest.raises(TargetError, match="taken: it may still hold hosts"):
             pruning.remove(one)
     for name in ("runs", "holds", "taken"):
-        assert left(here, name)[:-1] or left(here, name)
         assert (here.home.campaign(name) / "jobs" / "client-r1" / "output").exists()
 
 

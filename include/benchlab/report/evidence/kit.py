@@ -139,20 +139,23 @@ def _readme(campaign: Campaign, cell: Cell, pair: Pair, named: Sequence[str]) ->
     trial, spec = pair["baseline"].trial, campaign.report_type
     yield f"# Reproduce: {title_of(cell.workload)}, {cell.threads} threads"
     yield ""
-    yield f"A pair of trials (round {trial.round}) of the campaign `{campaign.id}`, from where its"
-    yield f"strongest change is. Where it is stored, `benchlab reproduce {campaign.id}` measures"
-    yield "such a pair again, with the same builds, options and commands. No password is in here."
+    yield f"One pair of trials (round {trial.round}) of campaign `{campaign.id}`, of the workload"
+    yield f"and thread count with its strongest change. `benchlab reproduce {campaign.id}` measures"
+    yield "such a pair again where the campaign is stored; by hand it takes what is below."
     yield ""
     yield from _table(campaign, pair)
     yield from ("", "## Servers", "")
     yield from _servers(campaign)
-    yield from ("", f"## Dataset: {spec.dataset.said}", "")
+    yield from (f"## Dataset: {spec.dataset.said}", "")
     for command in software.commands_of(campaign, english())[:1]:
         yield from (f"{command.purpose}:", "", *_code("sh", command.text))
     yield from ("## Trial", "")
     before = "its snapshot was restored, then " if trial.restore else ""
     by = "through HAProxy" if spec.haproxy else "without a load balancer"
-    yield f"On each side, {by}: {before}{spec.warmup_seconds} s of the same as warm-up, then:"
+    known = map(campaign.environment.get, ("client_program", "client_version"))
+    client = plain(" ".join(filter(None, known))) or MISSING
+    yield f"On each side, {by}: {before}{spec.warmup_seconds} s of the same as warm-up, then"
+    yield f"(client: {client}):"
     yield from ("", *_code("sh", software.command_of(campaign, pair["baseline"])))
     yield from ("## Files", "")
     yield f"- `../raw/`: {', '.join(f'`{result.raw}`' for result in pair.values())}"
@@ -195,6 +198,8 @@ def _row(name: str, values: Sequence[str | None]) -> str:
 def _servers(campaign: Campaign) -> Iterator[str]:
     """The options of the servers; what is in their configuration beside them, the facts say."""
     plan = campaign.plan
+    if plan.slowdown_pct:
+        yield from (f"The candidate was slowed down by {plan.slowdown_pct:g} % on purpose.", "")
     engine = engines.by_name().get(plan.engine)
     if engine and plan.can.administers and not plan.can.deploys_clusters and engine.own_options:
         yield from ("Options of every server:", "", *_code("", "\n".join(engine.own_options)))
