@@ -99,7 +99,8 @@ def _text(found: Sequence[Prunable], kept: Counter[str], *, removed: bool) -> st
         print_table(console, table)
         lines = [text_of(console)]
         lines += ["removed" if removed else "nothing was removed; --yes removes it"]
-    lines += [f"kept, however old: {count} campaigns for {why}" for why, count in kept.items()]
+    for why, count in kept.items():
+        lines.append(f"kept, however old: {count} campaign{'s' * (count != 1)} for {why}")
     return "\n".join(lines)
 
 

@@ -144,8 +144,7 @@ def _lines(original: Outcome, made: Outcome, cell: Cell) -> Iterator[str]:
     (workload,) = (one for one in original.comparison.workloads if one.name == cell.workload)
     before, now = (_figures(one.comparison, cell) for one in (original, made))
     limit, numbers = first.report_type.threshold_pct, Numbers(english())
-    headings = ("metric", "said", "verdict", f"of that, {threads}", "now", *SIDES)
-    table = table_of(*headings)
+    table = table_of("metric", "said", "verdict", f"{threads} then", f"{threads} now", *SIDES)
     decided = [one for one in workload.decided if one[0].family != COUNT or one[0] == cell.metric]
     for metric, found in decided:
         said = numbers.estimate(found.estimate_pct, limit, found.ci95_pct)

@@ -113,7 +113,7 @@ def test_evidence_of_an_open_finding_stays_until_it_is_settled(here: Here, store
         done = here.run("prune", "--older-than", "90d", "--yes")
         assert done.returncode == 0, done.stderr
         assert left(here, "slower") == expected, state
-        assert ("1 campaigns for an open finding" in done.stdout) == (expected == ALL)
+        assert ("1 campaign for an open finding" in done.stdout) == (expected == ALL)
 
 
 def test_what_calibrates_stays(here: Here, store: Store) -> None:
