@@ -119,7 +119,7 @@ def test_evidence_of_an_open_finding_stays_until_it_is_settled(here: Here, store
 def test_what_calibrates_stays(here: Here, store: Store) -> None:
     """A/A campaigns, and of each setting the latest twelve that show deployments."""
     add(here, store, "aa", sides="same")
-    several = {"rounds": 2, "deployments": 2}
+    several: Any = {"rounds": 2, "deployments": 2}
     for number in range(14):
         add(here, store, f"c{number:02}", OLD - timedelta(days=number), **several)
     add(here, store, "other", OLD, **several, report="another")
