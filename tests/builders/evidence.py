@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchlab.analysis.gates import gates
+from benchlab.analysis.verdict.compare import Comparison
 from benchlab.campaign import trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.outcome import Comparer
@@ -122,22 +123,19 @@ def add_campaign(store: Store, **fields: Any) -> Campaign:
     return made
 
 
-def report(store: Store) -> tuple[Files, list[str]]:
-    """The published files of the campaign, and the A/A campaigns that calibrate it."""
+def report(store: Store) -> tuple[Files, Comparison]:
+    """The published files of the campaign, and its comparison."""
     made, trials = store.campaign(ID), store.trials(ID)
     languages = made.report_type.languages
     outcome = Comparer(Home(ROOT, ROOT), store).outcome(made).comparison
-    known = list(outcome.calibration.ids)
     published = report_bundle.make(made, outcome, trials, languages, read_object=store.read_bytes)
-    return published, known
+    return published, outcome
 
 
 def bundle_of(store: Store, **options: Any) -> bytes:
     """The evidence bundle of the campaign."""
-    published, calibration = report(store)
-    return evidence.make(
-        store, ID, published, gates=GATES, **{"calibration": calibration, **options}
-    )
+    published, comparison = report(store)
+    return evidence.make(store, ID, published, gates=GATES, comparison=comparison, **options)
 
 
 def files_of(content: bytes) -> Files:

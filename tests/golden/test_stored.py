@@ -17,6 +17,7 @@ import os
 import shutil
 import sqlite3
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -130,6 +131,23 @@ def test_kept_evidence_verifies(here: Here, name: str) -> None:
     assert found.checked["gates"] > 0
     told = ("another Benchlab", "as gates/ defines it")
     assert all(any(why in gap for why in told) for gap in found.unverified), found.unverified
+
+
+@pytest.mark.parametrize("campaign", ["golden-sysbench", "golden-tpcc"])
+def test_evidence_of_a_stored_campaign_has_a_kit_of_one_pair(here: Here, campaign: str) -> None:
+    """With versions, data and the command of its real client; and the bundle holds."""
+    assert here.run("publish", campaign).returncode == 0
+    path = here.home.reports / campaign / "evidence.zip"
+    with zipfile.ZipFile(path) as archive:
+        page = archive.read("reproduce/README.md").decode()
+        made = json.loads(archive.read("campaign.json"))
+    for side in made["plan"]["sides"].values():
+        assert side["version"] in page
+    assert "sysbench" in page
+    assert "--mysql-host=$host" in page
+    assert made["facts"]["baseline"]["dataset_checksum"] in page
+    found = verify(path)
+    assert not found.differences, found.lines()
 
 
 def test_the_long_view_of_stored_campaigns_is_as_it_was(here: Here) -> None:

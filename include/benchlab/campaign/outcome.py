@@ -40,7 +40,7 @@ from benchlab.report.model import causes
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.results.kept import key_of
-from benchlab.results.records import Campaign, TrialResult, inconsistencies
+from benchlab.results.records import REPRODUCES, Campaign, TrialResult, inconsistencies
 from benchlab.results.store import Store
 
 log = logging.getLogger(__name__)
@@ -96,8 +96,8 @@ class Comparer:
     Attributes:
         campaigns: returns all campaigns of a report type, the earliest first, as they were at the
             first call.
-        outlines: the same as outlines, without reading their plans; one that cannot be read is left
-            out with a warning in the log.
+        outlines: the same as outlines, without reading their plans. One that cannot be read is left
+            out with a warning in the log; reproductions are left out as well.
         watching: judges those with ``design: watch``.
     """
 
@@ -168,7 +168,8 @@ class Comparer:
         self._keep(OUTLINE, new, keys, {one.id: one for one in new})
         found = {name: OUTLINE.from_json(raw) for name, raw in kept.items()}
         found |= {one.id: one for one in new}
-        return [found[name] for name in keys if name in found]
+        known = [found[name] for name in keys if name in found]
+        return [one for one in known if not one.origin.startswith(REPRODUCES)]
 
     def _new_outlines(self, names: Iterable[str]) -> Iterator[Outline]:
         for name in names:

@@ -25,13 +25,18 @@ def refuse(home: Home, store: Store, campaign: str) -> None:
         TargetError: the campaign is refused; says why, and how to end it.
         StoreError: there is no such campaign.
     """
-    for why in _held(home, store, campaign):
+    for why in held(home, store, campaign):
         raise TargetError(
             f"{campaign}: {why}; wait for it, or `benchlab give-back {campaign}` first"
         )
 
 
-def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
+def held(home: Home, store: Store, campaign: str) -> Iterator[str]:
+    """Why a campaign may be at work or hold something; empty if it is over.
+
+    Raises:
+        StoreError: there is no such campaign.
+    """
     if store.target_and_state(campaign)[1] == "running":
         yield "it is running"
     holder = MachineLock().holder()

@@ -251,7 +251,7 @@ class StoredCampaign:
                 record.id,
                 contents,
                 gates=self.home.configs / "quality",
-                calibration=(*comparison.calibration.ids, *comparison.weeks),
+                comparison=comparison,
                 secrets=self.home.known_passwords(record.id),
             )
         except EvidenceError as error:  # publish the report nevertheless

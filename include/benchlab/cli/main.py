@@ -28,6 +28,7 @@ COMMANDS = {
     "validate": ("validate",),
     "plan": ("plan", "install"),
     "run": ("run", "give-back", "reap"),
+    "reproduce": ("reproduce",),
     "campaigns": ("campaigns",),
     "findings": ("findings",),
     "open": ("open",),
@@ -40,6 +41,7 @@ COMMANDS = {
     "pages": ("import", "audit"),
     "bisect": ("bisect",),
     "store": ("builds", "backup", "restore", "sql", "store"),
+    "prune": ("prune",),
     "calendar": ("releases",),
     "prices": ("prices",),
 }

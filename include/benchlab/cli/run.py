@@ -221,7 +221,7 @@ def run(
         except NothingToMeasureError as error:
             done = StoredCampaign(home, store, store.campaign(error.campaign))
             print(error, file=sys.stderr)
-            _say_where_the_report_is(done)
+            say_where_the_report_is(done)
             done.verdict()
             fail_on(done.outcome(), failing)
             return
@@ -230,19 +230,20 @@ def run(
             refuse_without_verdicts(found.spec)
         resolved = resolver.complete(found)
         if not approve:
-            _refuse_unapproved(resolved)
+            refuse_unapproved(resolved)
         name = campaign or stages.new_id(found.spec.report)
         again = _command(report, overrides, on, name, approve)
         work = drive(home, store, resolved, name, "benchlab run", on, again=again, wait=wait)
         made = work.outcome()
         report_model = made.report(made.causes(store))
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
-    _say_where_the_report_is(work)
+    say_where_the_report_is(work)
     work.verdict()
     fail_on(made, failing)
 
 
-def _say_where_the_report_is(work: StoredCampaign) -> None:
+def say_where_the_report_is(work: StoredCampaign) -> None:
+    """Print the paths and addresses of a campaign's published report."""
     for name in PAGES:
         if (page := work.home.reports / work.campaign.id / name).is_file():
             print(page)
@@ -332,7 +333,12 @@ def _command(
     return f"`{shlex.join([*words, '--campaign', campaign])}`"
 
 
-def _refuse_unapproved(resolved: Resolved) -> None:
+def refuse_unapproved(resolved: Resolved) -> None:
+    """Refuse a plan that a person has to approve; the message has its dollars and hours.
+
+    Raises:
+        SpecError: it costs more than ``budget.approve_above``, or than is known.
+    """
     spec = resolved.spec
     planned = plan.make(resolved, spec.report)
     if plan.needs_approval(planned, spec.budget):

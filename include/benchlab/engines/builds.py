@@ -153,6 +153,11 @@ def all_kept(home: Home) -> list[Kept]:
     return sorted(filter(None, found), key=lambda one: one.kept_at, reverse=True)
 
 
+def is_kept(home: Home, sha256: str) -> bool:
+    """Whether a build of this hash is kept here."""
+    return _note(home, sha256) is not None
+
+
 def _note(home: Home, sha256: str) -> Kept | None:
     with contextlib.suppress(OSError):
         return Kept(**json.loads((home.builds / sha256 / "note.json").read_text("utf-8")))

@@ -72,6 +72,8 @@ class BaseEngine(Database):
     has_status_port: ClassVar[bool] = False
     #: Parameters that Benchlab sets itself and a report type may not.
     reserved: ClassVar[frozenset[str]] = frozenset()
+    #: The options that every server is started with, beside parameters, addresses and directories.
+    own_options: ClassVar[tuple[str, ...]] = ()
     #: Whether its server accepts abbreviated option names, and prefixes such as ``skip-``.
     short_names: ClassVar[bool] = False
     #: Parameters that limit the number of connections; 0 is no limit.

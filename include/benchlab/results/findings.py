@@ -249,7 +249,8 @@ class Findings:
         """
         # By workload, the first metric that changed.
         changed: dict[str, StoredVerdict] = {}
-        for one in () if campaign.is_aa or campaign.plan.slowdown_pct else verdicts:
+        shows_none = campaign.is_aa or campaign.plan.slowdown_pct or campaign.is_reproduction
+        for one in () if shows_none else verdicts:
             if one.verdict in DIRECTIONS:
                 changed.setdefault(one.workload, one)
         before = sa.select(FINDINGS).select_from(_SHOWN).where(CAMPAIGNS.c.id == campaign.id)

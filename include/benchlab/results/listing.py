@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from benchlab.results.records import CampaignSummary, ReportSummary
+from benchlab.results.records import REPRODUCES, CampaignSummary, ReportSummary
 from benchlab.results.rows import (
     CAMPAIGNS,
     NAMES,
@@ -181,6 +181,7 @@ class Listing:
             sa.select(CAMPAIGNS.c.report, VERDICTS.c.workload, CAMPAIGNS.c.id)
             .select_from(_JOINED.join(VERDICTS, VERDICTS.c.campaign == CAMPAIGNS.c.id))
             .where(SUMMARIES.c.measures_noise.is_(sa.false()), SUMMARIES.c.canary_pct.is_(None))
+            .where(CAMPAIGNS.c.origin.not_like(f"{REPRODUCES}%"))
         )
         planned_rows = (
             sa.select(

@@ -40,6 +40,8 @@ PAGE = "campaign_page"
 SCRIPT = "tiup_script"
 SCRIPT_BEFORE = "tiup_script_before"
 HASH_OF = "{}_sha256"
+# Before the id of the campaign of which another one measures a pair of trials again: its origin.
+REPRODUCES = "benchlab reproduce "
 # The ids of two campaigns that are compared as one: `before, after`.
 TWO_CAMPAIGNS = "two_campaigns"
 Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]
@@ -416,7 +418,8 @@ class ReportSummary:
         workloads: all that its campaigns planned, those of the newest campaign first.
         campaigns: how many there are.
         newest: the campaign started last, whatever its state.
-        decided: by workload, the newest campaign with a verdict on it, neither A/A nor a canary.
+        decided: by workload, the newest campaign with a verdict on it, neither A/A nor a canary nor
+            a reproduction.
     """
 
     report: str
@@ -537,6 +540,11 @@ class Campaign(_Timed):
         Only such campaigns calibrate: a change found by any other is no false alarm.
         """
         return self.report_type.sides == "same" and not self.plan.slowdown_pct
+
+    @property
+    def is_reproduction(self) -> bool:
+        """Whether it measures a pair of another campaign again, and counts for nothing else."""
+        return self.origin.startswith(REPRODUCES)
 
     @property
     def is_canary(self) -> bool:

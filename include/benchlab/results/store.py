@@ -249,6 +249,12 @@ class Store:
                 log.warning("left out: %s", error)
         return found
 
+    def naming(self, text: str) -> set[str]:
+        """The ids of campaigns whose report type as run has this text, such as a build's hash."""
+        found = sa.select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.spec.contains(text, autoescape=True))
+        with self.transaction() as connection:
+            return set(connection.scalars(found))
+
     def environments(self, since: date) -> dict[str, CampaignEnvironment]:
         """The environments of campaigns started on or after a day (UTC), by campaign.
 
@@ -559,6 +565,35 @@ class Store:
         with self.transaction() as connection:
             rows = connection.execute(sa.select(*kinds).where(TRIALS.c.campaign == campaign)).all()
         self._objects.seal(campaign, {name for row in rows for name in row if name is not None})
+
+    def objects_below(self, folder: str) -> dict[str, int]:
+        """The sizes in bytes of all objects below a folder, by name; empty if there are none.
+
+        Example:
+            ``store.objects_below("c1/diagnosis/")["c1/diagnosis/tidb-1.pb.gz"]`` is 81920.
+
+        Raises:
+            StoreError: they cannot be listed.
+        """
+        path = self.objects / folder
+        root = str(self.objects.path).rstrip("/")
+        try:
+            found = path.fs.find(path.path, detail=True) if path.exists() else {}
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be listed: {meaning_of(error)}") from error
+        return {name.removeprefix(f"{root}/"): int(of["size"]) for name, of in found.items()}
+
+    def remove_objects(self, names: Iterable[str]) -> None:
+        """Remove objects; those that are gone already do not matter.
+
+        Raises:
+            StoreError: one cannot be removed.
+        """
+        for path in (self.objects / name for name in names):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreError(f"{path}: cannot be removed: {meaning_of(error)}") from error
 
     # Remarks of people, and the end of a campaign
 

@@ -355,10 +355,8 @@ def test_the_bundle_has_the_weeks_by_which_it_is_verified(mondays: Mondays, tmp_
         read_object=mondays.store.read_bytes,
     )
     bundle = tmp_path / "evidence.zip"
-    known = outcome.comparison.weeks
-    bundle.write_bytes(
-        contents.make(mondays.store, week.id, published, gates=evidence.GATES, calibration=known)
-    )
+    of: Any = {"gates": evidence.GATES, "comparison": outcome.comparison}
+    bundle.write_bytes(contents.make(mondays.store, week.id, published, **of))
     found = verify(bundle)
     assert found.differences == []
     assert found.checked["campaigns before"] == 6
@@ -389,8 +387,8 @@ def test_a_week_of_another_anchor_is_no_evidence_of_a_bundle(
         *(outcome.campaign, outcome.comparison, outcome.trials, ("en",)),
         read_object=mondays.store.read_bytes,
     )
-    known = outcome.comparison.weeks
-    made = contents.make(mondays.store, week.id, published, gates=evidence.GATES, calibration=known)
+    of: Any = {"gates": evidence.GATES, "comparison": outcome.comparison}
+    made = contents.make(mondays.store, week.id, published, **of)
     bundle = tmp_path / "evidence.zip"
     bundle.write_bytes(made)
     assert verify(bundle).differences == []

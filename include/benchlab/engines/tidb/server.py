@@ -56,6 +56,7 @@ class Engine(TiDB, BaseEngine):
     components = ("tidb", "tikv", "pd")
     parameter_faults = staticmethod(rules.faults)
     has_status_port = True
+    own_options = ("--store=unistore",)
     reserved = frozenset(
         {
             *("host", "port", "path", "store", "socket", "temp_dir", "tmp_storage_path"),
@@ -200,7 +201,7 @@ class Engine(TiDB, BaseEngine):
         command = [
             str(program),
             f"--config={self.place / CONFIG}",
-            "--store=unistore",
+            *self.own_options,
             f"--path={self.place / self.data.name}",
             f"--host={self.instance.host}",
             f"-P={self.instance.port}",

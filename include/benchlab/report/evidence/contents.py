@@ -9,6 +9,7 @@
 | ``gates/*.yaml`` | the definitions of the gates |
 | ``calibration/<id>.json`` | another campaign that the verdicts rest on, with its trials: an A/A
 campaign, or, with ``design: watch``, an earlier one of the same report type |
+| ``reproduce/...`` | the repro kit: :mod:`benchlab.report.evidence.kit` |
 | ``manifest.json`` | the SHA-256 of all other files, and what made them |
 """
 
@@ -33,21 +34,27 @@ from typing import Any, Literal
 import benchlab
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict.compare import Comparison
 from benchlab.errors import EvidenceError, SpecError, StoreError
 from benchlab.plan.documents import from_yaml
-from benchlab.report.evidence import documents
+from benchlab.report.evidence import documents, kit
 from benchlab.report.evidence.documents import FaultyFileError
 from benchlab.report.model.validation import NAME as VALIDATION
 from benchlab.report.model.validation import Validation
+from benchlab.results import redaction
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.redaction import Redacted, leaks
 from benchlab.results.store import Store
 
 CAMPAIGN, TRIALS, MANIFEST = "campaign.json", "trials.json", "manifest.json"
 REPORT, RAW, GATES, CALIBRATION = "report/", "raw/", "gates/", "calibration/"
+KIT = "reproduce/"
+# Below a campaign's objects: what diagnosis trials keep.
+DIAGNOSIS = "diagnosis/"
 # The largest files that are read, in bytes. A client may print 256 MiB; parsing takes up to thirty
 # times a file's size in memory, and a thousand times for YAML.
-LIMITS = {"raw/*.txt": 512 * 1024**2, "gates/*": 64 * 1024, "*": 64 * 1024**2}
+_LARGE = 512 * 1024**2
+LIMITS = {"raw/*.txt": _LARGE, f"{KIT}*": _LARGE, "gates/*": 64 * 1024, "*": 64 * 1024**2}
 # What zipfile raises for archives that are damaged or made to crash their reader.
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError),
@@ -90,7 +97,7 @@ def make(
     report_files: Mapping[str, bytes],
     *,
     gates: Path,
-    calibration: Sequence[str] = (),
+    comparison: Comparison | None = None,
     secrets: Iterable[str] = (),
 ) -> bytes:
     """Make the evidence bundle of a campaign, a ZIP archive; the same arguments, the same bytes.
@@ -100,24 +107,24 @@ def make(
     Args:
         report_files: the report as it is published, by relative path.
         gates: the directory of the gates' definitions.
-        calibration: ids of the other campaigns that the report's verdicts rest on
-            (``Comparison.calibration.ids`` and ``Comparison.weeks``).
+        comparison: that of the report: names the other campaigns that its verdicts rest on, and
+            what the repro kit is about; None: neither is in the bundle.
         secrets: texts that must not occur in any file, such as the campaign's password.
 
     Example:
-        ``make(store, "c1", report_files, gates=home.configs / "quality")``
+        ``make(store, "c1", report_files, gates=home.configs / "quality", comparison=compared)``
 
     Raises:
         StoreError: the store has no such campaign.
         EvidenceError: a file contains a secret, or is larger than what is read back.
     """
-    redacted = Redacted()
+    redacted, made = Redacted(), store.campaign(campaign)
     trials = store.trials(campaign)
     rows = {
-        CAMPAIGN: documents.dumped(Campaign, store.campaign(campaign)),
+        CAMPAIGN: documents.dumped(Campaign, made),
         TRIALS: documents.dumped(tuple[TrialResult, ...], tuple(trials)),
     }
-    for known in calibration:
+    for known in (*comparison.calibration.ids, *comparison.weeks) if comparison else ():
         measured = Measured(store.campaign(known), tuple(store.trials(known)))
         rows[f"{CALIBRATION}{known}.json"] = documents.dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
@@ -127,8 +134,22 @@ def make(
             files[f"{RAW}{name}"] = store.read_bytes(name)
     for path in sorted(gates.glob("*.yaml")):
         files[f"{GATES}{path.name}"] = path.read_bytes()
+    if comparison is not None:
+        files |= _kit(store, made, trials, comparison)
     _refuse_secrets(files, (*secrets, *redacted.secrets))
     return packed(campaign, files, redacted.places)
+
+
+def _kit(
+    store: Store, campaign: Campaign, trials: Sequence[TrialResult], comparison: Comparison
+) -> dict[str, bytes]:
+    """The repro kit, with all that diagnosis kept."""
+    diagnosed = f"{campaign.id}/{DIAGNOSIS}"
+    kept = {name.removeprefix(diagnosed): name for name in store.objects_below(diagnosed)}
+    found = {name: store.read_bytes(of) for name, of in kept.items()}
+    redacted = redaction.of_campaign(campaign)
+    found |= kit.files(redacted, trials, comparison, store.read_bytes, [*kept])
+    return {f"{KIT}{name}": content for name, content in found.items()}
 
 
 class Bundle:

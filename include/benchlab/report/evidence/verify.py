@@ -11,6 +11,7 @@ import hashlib
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ from benchlab.language import Said
 from benchlab.plan.metric import COUNT, THROUGHPUT, of_kind
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle as report_bundle
-from benchlab.report.evidence import contents, documents
+from benchlab.report.evidence import contents, documents, kit
 from benchlab.report.evidence.contents import (
     CALIBRATION,
     CAMPAIGN,
     GATES,
+    KIT,
     MANIFEST,
     RAW,
     REPORT,
@@ -88,20 +90,33 @@ def _verify(bundle: Bundle, found: Verification) -> None:
     own, gates = bundle.measured(), bundle.gates()
     known = {CAMPAIGN, TRIALS, *(f"{RAW}{name}" for name in objects(own.trials))}
     for name in said.files:
-        if name not in known and not name.startswith((REPORT, GATES, CALIBRATION)):
+        if name not in known and not name.startswith((REPORT, GATES, CALIBRATION, KIT)):
             found.differs(name, "nothing in the bundle names it")
     found.compare(CAMPAIGN, own.campaign.id, said.campaign, "id")
     trials = _trials(bundle, own, gates, found)
     with found.reading(CAMPAIGN):
-        again = report_bundle.make(
+        comparison = _comparison(bundle, own, trials, gates, found)
+        read_object = partial(_object, bundle)
+        made = report_bundle.make(
             own.campaign,
-            _comparison(bundle, own, trials, gates, found),
+            comparison,
             trials,
             own.campaign.report_type.languages,
-            read_object=lambda name: bundle.read(f"{RAW}{name}"),
+            read_object=read_object,
             validation=bundle.validation(),
         )
-        _compare_report(bundle, again, found)
+        again = {f"{REPORT}{name}": content for name, content in made.items()}
+        kept = [name.removeprefix(KIT) for name in bundle.within(KIT)]
+        kept = [name for name in kept if name not in kit.OWN]
+        if kept:
+            found.not_recomputed.append(f"what diagnosis kept: {len(kept)} files of the repro kit")
+        made = kit.files(own.campaign, trials, comparison, read_object, kept)
+        again |= {f"{KIT}{name}": content for name, content in made.items()}
+        _compare_made(bundle, again, found)
+
+
+def _object(bundle: Bundle, name: str) -> bytes:
+    return bundle.read(f"{RAW}{name}")
 
 
 def _compare_hashes(bundle: Bundle, found: Verification) -> None:
@@ -292,19 +307,20 @@ def _anchor_faults(own: Campaign, before: Sequence[Campaign]) -> dict[str, str]:
     return faults
 
 
-def _compare_report(bundle: Bundle, again: Mapping[str, bytes], found: Verification) -> None:
-    """Add where the published files differ from the recomputed ones.
+def _compare_made(bundle: Bundle, again: Mapping[str, bytes], found: Verification) -> None:
+    """Add where the files of report and repro kit differ from the recomputed ones.
 
     Another version of Benchlab may word or draw pages differently and write other figures, so what
     differs is then not verified, except figures that both wrote: the manifest, which names the
     version, could be forged.
     """
     same = bundle.manifest.made_with == contents.made_with()
-    for file in sorted({*bundle.within(REPORT), *(f"{REPORT}{name}" for name in again)}):
+    of_kit = [file for file in bundle.within(KIT) if file.removeprefix(KIT) in kit.OWN]
+    for file in sorted({*bundle.within(REPORT), *of_kit, *again}):
         with found.reading(file):
             kept = bundle.read(file) if file in bundle.names else None
-            unlike = _unlike(file, kept, again.get(file.removeprefix(REPORT)))
-            found.checked["report files"] += not unlike
+            unlike = _unlike(file, kept, again.get(file))
+            found.checked["report files"] += file.startswith(REPORT) and not unlike
             figures = file.endswith((".json", ".csv"))
             for place, ours, theirs in unlike:
                 if same or (figures and ABSENT not in (ours, theirs)):

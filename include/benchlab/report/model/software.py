@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from benchlab.plan.fields.builds import label
 from benchlab.plan.fields.engines import Components, SideSpec
 from benchlab.plan.open_loop import rate_of, saturated
 from benchlab.plan.report_type import SIDES, Side
-from benchlab.results.records import Campaign, InstanceFacts
+from benchlab.results.records import Campaign, InstanceFacts, TrialResult
 from benchlab.workloads.client import Endpoint, Session, program_of
+from benchlab.workloads.workload import Workload
 
 Row: TypeAlias = tuple[str, str, str | None]
 """The servers' component and side, their version, their git hash."""
@@ -199,6 +199,7 @@ _PLACEHOLDERS = {
     "--threads": "$threads",
     "--user": "$user",
 }
+_OF_TRIALS = ("--queries", "--threads")
 
 
 @dataclass(frozen=True)
@@ -218,18 +219,12 @@ def commands_of(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     module, *others = {workloads.module_of(name) for name in names}
     if module is None or others:
         return ()
-    client = campaign.client
-    endpoint = Endpoint("host", 1, "user", "", module.DATABASE)
-    session = Session(endpoint, "config", campaign.report_type.dataset, 1, client)
-    prepare = module.prepare_command(session)
+    prepare = module.prepare_command(_session(campaign, module, 1))
     seconds = max(trial.seconds for trial in campaign.plan.trials)
-    program, ignored = program_of(client.program, module.PROGRAMS), _ignored_errors(campaign)
     runs = {}
     for name in sorted(names):
         rate = None if (sent := rate_of(name)) is None else sent.per_s or "$rate"
-        own = dataclasses.replace(session, rate=rate)
-        command = module.run_command(saturated(name), own, seconds=seconds, **ignored)
-        runs[name] = program.split(command)[1]
+        runs[name] = _run(campaign, module, name, _session(campaign, module, 1, rate), seconds)
     restored = campaign.restored_dataset
     return (
         Command(
@@ -237,6 +232,36 @@ def commands_of(campaign: Campaign, language: Language) -> tuple[Command, ...]:
         ),
         *_of_runs(runs, language),
     )
+
+
+def command_of(campaign: Campaign, result: TrialResult) -> str:
+    """The client's command of one trial as it ran, with ``$host``, ``$port`` and so on.
+
+    Empty if its workload no longer exists.
+    """
+    trial = result.trial
+    if (module := workloads.module_of(trial.workload)) is None:
+        return ""
+    sent = result.value("rate") if rate_of(trial.workload) else None
+    session = _session(campaign, module, trial.threads, None if sent is None else round(sent))
+    words = _run(campaign, module, trial.workload, session, trial.seconds)
+    return _shell(words, {k: v for k, v in _PLACEHOLDERS.items() if k not in _OF_TRIALS})
+
+
+def _session(
+    campaign: Campaign, module: Workload, threads: int, rate: int | str | None = None
+) -> Session:
+    endpoint = Endpoint("host", 1, "user", "", module.DATABASE)
+    dataset = campaign.report_type.dataset
+    return Session(endpoint, "config", dataset, threads, campaign.client, rate)
+
+
+def _run(
+    campaign: Campaign, module: Workload, workload: str, session: Session, seconds: int
+) -> Sequence[str]:
+    ignored, name = _ignored_errors(campaign), saturated(workload)
+    command = module.run_command(name, session, seconds=seconds, **ignored)
+    return program_of(session.client.program, module.PROGRAMS).split(command)[1]
 
 
 def _of_runs(runs: Mapping[str, Sequence[str]], language: Language) -> list[Command]:
@@ -274,12 +299,12 @@ def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:
     return {"ignore_errors": tuple(int(number) for number in recorded.split(",") if number.strip())}
 
 
-def _shell(words: Sequence[str]) -> str:
+def _shell(words: Sequence[str], placeholders: Mapping[str, str] = _PLACEHOLDERS) -> str:
     """The command on several lines: program and workload first, then one option per line."""
     first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     shown = []
     for word in words[first:]:
         option, separator, _ = word.rpartition("=")
-        placeholder = _PLACEHOLDERS.get(option) if separator else None
+        placeholder = placeholders.get(option) if separator else None
         shown.append(f"{option}={placeholder}" if placeholder else word)
     return " \\\n    ".join((" ".join(words[:first]), *shown))

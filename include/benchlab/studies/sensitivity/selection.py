@@ -127,7 +127,7 @@ def aa_groups(store: Store) -> list[AAGroup]:
     groups: list[list[Campaign]] = []
     refused: dict[str, dict[str, list[str]]] = {}
     for campaign in store.campaigns():
-        if campaign.report_type.sides != "same":
+        if campaign.report_type.sides != "same" or campaign.is_reproduction:
             continue
         if why := refusal(campaign, campaign):
             refused.setdefault(campaign.plan.report, {}).setdefault(why, []).append(campaign.id)

@@ -331,7 +331,7 @@ def test_where_the_time_went_is_computed_again_from_the_counts(
         for planned, content in zip(made.plan.trials, kept.values(), strict=True):
             counted = dataclasses.replace(measured(made, planned), counts_csv=content.decode())
             keep(store, ID, counted)
-        good = bundle_of(store, calibration=())
+        good = bundle_of(store)
     assert verified(good).outcome == "holds"
     files = files_of(good)
     (workload,) = json.loads(files["report/report.json"])["workloads"]
