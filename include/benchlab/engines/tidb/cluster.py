@@ -20,6 +20,7 @@ from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import (
     USER,
     Deployed,
+    Profiled,
     Regions,
     identity_fault,
     is_comparable,
@@ -49,6 +50,7 @@ from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.steps import ANALYZED_AT_ONCE, reserve_bytes
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
+from benchlab.results.diagnosis import Kind
 
 Result = TypeVar("Result")
 
@@ -442,6 +444,9 @@ class Cluster(TiDB, BaseCluster):
 
     def counter_sources(self) -> Sequence[Source]:
         return self._census.counter_sources()
+
+    def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
+        return self._census.profile_sources(kind, seconds, self.instance.version)
 
     def least_free(self, host: str, capacity: float) -> float:
         """See :class:`Database`: with less than its reserve free, TiKV refuses to write."""

@@ -85,6 +85,7 @@ diagnosis-stopped = Nothing was diagnosed, as measuring had stopped
 diagnosis-gone = Nothing was diagnosed, as the sides were no longer deployed
 diagnosis-late = { $workload }: { $kind } are missing or incomplete, as diagnosis takes at most a quarter of the planned time
 diagnosis-dear = { $workload }: { $kind } are missing or incomplete, as the budget did not pay for more trials
+diagnosis-ended = { $kind }: { $said }. It may have ended because it was looked at, so servers of its kind are not looked at in this way again
 look-statements = statements and plans
 look-cpu = CPU profiles
 look-allocations = allocation profiles
@@ -832,6 +833,46 @@ head-cost = Dollars per million { $metric ->
 }
 cost-about = The servers' hosts cost ${ $hourly } an hour (list prices of { $day }), and each version had all of them to itself. The client's host, storage billed separately, and traffic are not included. Each row prices both versions at one thread count: the one with the highest combined throughput. Intervals need three rounds; they reflect how throughput varies between deployments or, with only one deployment, between its rounds. The change is the inverse of the throughput change at that thread count; the throughput verdict says whether it exceeds the noise.
 cost-at-most = At most these prices: { $workloads }. Throughput was highest at the largest thread count measured; more threads may lower the price.
+
+## Which functions changed
+
+head-functions = Which functions
+functions-told = { $workload }: { $kind } of { $role }, { $baseline } of the baseline and { $candidate } of the candidate: { $changed ->
+    [few] differences may be chance.
+    [0] no function changed beyond the noise.
+    [one] 1 function changed.
+   *[other] { $changed } functions changed.
+}
+functions-about = Taken from a fifth of the run to its end, in a few trials after the verdict that are no part of it. A function took its share of the samples times what a query takes; it is listed if the trials agree beyond chance. Callers of what changed are left out.
+functions-modules = Modules
+functions-picture = Flame graph: { $kind } of { $role }
+functions-files = What the diagnosis trials found, such as profiles
+functions-lacking = { $kind } of { $role }: { $why }
+functions-cost-cpu = CPU per query
+functions-cost-allocations = Bytes allocated per query
+functions-first = in { $role } { $function } { $change } { $unit ->
+    [cost] of CPU per query
+   *[share] of its CPU
+} (in { $pairs } of { $pairs } profiles){ $more ->
+    [0] {""}
+    [one] , and 1 more function
+   *[other] , and { $more } more functions
+}
+functions-none = no function's CPU changed beyond the noise of its profiles
+functions-few = there are too few profiles to name a function
+functions-not = functions are not known: { $why }
+profiles-nothing = the servers have no profiles of this kind
+profiles-unpaired = no round has profiles of both sides
+profiles-refused = { $server } answered with no profile: { $why }
+profiles-no-perf = perf cannot record here: { $why }
+profiles-mariadb-without = MariaDB has no profiles of allocations
+profiles-tikv-without = TiKV has no profiles of allocations
+profiles-tikv-old = TiKV { $version } may crash while its CPU is profiled; from { $first } on it does not
+column-function = Function
+column-module = Module
+column-time = Time
+column-difference = Difference
+column-found = Found
 
 ## Where the time went of a workload whose throughput changed
 

@@ -64,6 +64,7 @@ diagnosis-stopped = 测量已停止，没有做诊断
 diagnosis-gone = 两侧已不在部署状态，没有做诊断
 diagnosis-late = { $workload }：{ $kind }缺失或不完整，因为诊断最多占用计划时间的四分之一
 diagnosis-dear = { $workload }：{ $kind }缺失或不完整，因为预算不够支付更多试验
+diagnosis-ended = { $kind }：{ $said }。可能正是因为被观察而终止，因此不再以这种方式观察同类服务器
 look-statements = 语句和执行计划
 look-cpu = CPU 剖析
 look-allocations = 内存分配剖析
@@ -766,6 +767,44 @@ head-cost = 每百万{ $metric ->
 }的费用（美元）
 cost-about = 服务器所在主机每小时共 ${ $hourly }（{ $day } 的标价），每个版本测试时独占全部主机。不包括客户端主机、单独计费的存储和流量。每一行中两个版本按同一线程数计价：合计吞吐量最高的线程数。区间至少需要三轮，反映各次部署之间吞吐量的差异；只部署一次时，反映各轮之间的差异。变化是该线程数下吞吐量变化的倒数；是否超出噪声，见吞吐量的结论。
 cost-at-most = 以下负载的费用至多为表中数值：{ $workloads }。吞吐量在所测的最大线程数下最高，增加线程数可能降低费用。
+
+## 哪些函数发生了变化
+
+head-functions = 哪些函数
+functions-told = { $workload }：{ $role } 的{ $kind }，基线 { $baseline } 份，候选 { $candidate } 份：{ $changed ->
+    [few] 差异可能出于偶然。
+    [0] 没有函数的变化超出噪声。
+   *[other] 有 { $changed } 个函数发生了变化。
+}
+functions-about = 取自得出结论之后的几次试验，从运行的五分之一处到结束，不参与结论。某个函数的开销是它在样本中的占比乘以每个查询的开销；各次试验一致且超出偶然时才列出。发生变化的函数的调用者从略。
+functions-modules = 模块
+functions-picture = 火焰图：{ $role } 的{ $kind }
+functions-files = 诊断试验的发现，例如剖析
+functions-lacking = { $role } 的{ $kind }：{ $why }
+functions-cost-cpu = 每个查询的 CPU
+functions-cost-allocations = 每个查询分配的字节数
+functions-first = { $role } 中的 { $function }{ $unit ->
+    [cost] 每个查询的 CPU
+   *[share] 的 CPU 占比
+} { $change }（{ $pairs } 份剖析中的 { $pairs } 份）{ $more ->
+    [0] {""}
+   *[other] ，另有 { $more } 个函数
+}
+functions-none = 没有函数的 CPU 变化超出其剖析的噪声
+functions-few = 剖析太少，无法指出函数
+functions-not = 不知道是哪些函数：{ $why }
+profiles-nothing = 服务器没有这种剖析
+profiles-unpaired = 没有任何一轮双方都有剖析
+profiles-refused = { $server } 返回的不是剖析：{ $why }
+profiles-no-perf = perf 在此无法记录：{ $why }
+profiles-mariadb-without = MariaDB 没有内存分配剖析
+profiles-tikv-without = TiKV 没有内存分配剖析
+profiles-tikv-old = TiKV { $version } 在剖析其 CPU 时可能崩溃；从 { $first } 起不会
+column-function = 函数
+column-module = 模块
+column-time = 时间
+column-difference = 差异
+column-found = 结论
 
 ## 吞吐量有变化的负载，时间用在了哪里
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchlab import engines
 from benchlab.analysis.cause import split
-from benchlab.analysis.cause.causes import NO_CAUSES, Causes
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes, Profiles
+from benchlab.analysis.cause.profiles import Compared
 from benchlab.analysis.cause.ranked import Cluster, CountChange, Ranked, ranked
 from benchlab.analysis.cause.split import Part, Split
 from benchlab.analysis.gates.gates import leaving_out
@@ -27,9 +28,10 @@ from benchlab.language import Message, message
 from benchlab.plan.metric import THROUGHPUT, Metric, kinds
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan
-from benchlab.report.model import counts
+from benchlab.report.model import counts, profiles
 from benchlab.report.model.report import CHANGES
 from benchlab.report.model.series import ReadObject
+from benchlab.results.diagnosis import Kind
 from benchlab.results.records import Campaign, TrialResult
 
 CONFIDENCE = 0.95
@@ -62,7 +64,7 @@ def read(
         moved[name] = _ranked(plan, rounds, trials)
         if _has_split(workload):
             splits[name] = _split(plan, rounds, trials)
-    return Causes(splits, moved)
+    return Causes(splits, moved, profiles.read(campaign, read_object))
 
 
 def _rows(comparison: Comparison, result: TrialResult, read_object: ReadObject) -> list[Row]:
@@ -131,9 +133,22 @@ def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
 def to_json(known: Causes, workload: str) -> dict[str, Any]:
     """What is known of one workload, for ``report.json``."""
     split, moved = known.splits.get(workload), known.ranked.get(workload)
+    functions = known.profiles.get(workload)
     return {
         **({"split": _split_json(split)} if split else {}),
         **({"moved": _moved_json(moved)} if moved else {}),
+        **({"functions": _functions_json(functions)} if functions else {}),
+    }
+
+
+def _functions_json(found: Mapping[Kind, Profiles]) -> dict[str, Any]:
+    """By kind of profiles and component; without what is only drawn."""
+    return {
+        kind: {
+            role: profiles.figures(one) if isinstance(one, Compared) else {"lacking": str(one)}
+            for role, one in by_role.items()
+        }
+        for kind, by_role in found.items()
     }
 
 
