@@ -21,6 +21,7 @@ HERTZ = 99
 # differ between versions where the function is the same.
 _FOLD = r"""
 function named(line,    program) {
+    sub(/ \(deleted\)\)$/, ")", line)
     program = line; sub(/^.* \(/, "", program); sub(/\)$/, "", program); sub(/^.*\//, "", program)
     sub(/^[ \t]*[0-9a-f]+ /, "", line); sub(/ \([^()]*\)$/, "", line)
     if (line ~ /^\[unknown\]/) return nameless " in " program "]"
