@@ -191,6 +191,8 @@ def parse(path: str, content: bytes) -> Profile:
     """
     try:
         plain, name = _unzipped(content), Path(path).name
+        if not plain:
+            raise _BrokenError("it is empty; was the server idle?")
         is_folded = b";" in plain and _FOLDED.match(plain)
         return (_folded if is_folded else _profile)(name, plain)
     except _BrokenError as error:

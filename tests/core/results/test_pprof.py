@@ -85,7 +85,8 @@ def test_equal_stacks_are_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "it says of no value what it is"),
+        (b"", "it is empty; was the server idle?"),
+        (message((12, 1)), "it says of no value what it is"),
         (b"<html>404</html>", "it ends early, or is not in protobuf's format"),
         (b"heap profile: 1: 2", ""),
         (gzip.compress(profile_bytes({(1,): 3}, [["f"]]), mtime=0)[:-9], "its gzip data end early"),
