@@ -10,7 +10,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -76,6 +76,13 @@ class Diagnosis:
         """Whether a trial was made, whatever it found."""
         wanted = (workload, kind, round_number, side)
         return any((one.workload, one.kind, one.round, one.side) == wanted for one in self.trials)
+
+    def reported(self) -> Iterator[str]:
+        """The names of the objects that a report has or leads to: what was found, and archives."""
+        for files in self.found.values():
+            yield from files.values()
+        for one in self.trials:
+            yield from (name for file, name in one.objects.items() if file.endswith(".zip"))
 
     def with_trial(self, taken: Taken) -> Diagnosis:
         """The record with one more trial."""

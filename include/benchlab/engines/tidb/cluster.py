@@ -30,6 +30,7 @@ from benchlab.engines.tidb import complaints, fitness, rules, stalls, topology
 from benchlab.engines.tidb.census import Census, server_name
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
+from benchlab.engines.tidb.statements import TiDBStatements
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.tiup import TiUP
 from benchlab.errors import (
@@ -442,6 +443,11 @@ class Cluster(TiDB, BaseCluster):
 
     def counter_sources(self) -> Sequence[Source]:
         return self._census.counter_sources()
+
+    def statements(self) -> TiDBStatements:
+        """See :class:`Database`."""
+        ports = self.instance.ports
+        return TiDBStatements(self, f"http://{self.instance.host}:{ports.tidb_status}")
 
     def least_free(self, host: str, capacity: float) -> float:
         """See :class:`Database`: with less than its reserve free, TiKV refuses to write."""

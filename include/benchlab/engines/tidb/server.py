@@ -28,6 +28,7 @@ from benchlab.engines.tidb import mirror, rules
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.counts import COUNTS, command
 from benchlab.engines.tidb.mirror import Mirror
+from benchlab.engines.tidb.statements import TiDBStatements
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
@@ -219,6 +220,10 @@ class Engine(TiDB, BaseEngine):
         """See :class:`Database`."""
         url = f"http://{self.instance.host}:{self.instance.status_port}/metrics"
         return [Source("server", "tidb", command("tidb", url))]
+
+    def statements(self) -> TiDBStatements:
+        """See :class:`Database`."""
+        return TiDBStatements(self, f"http://{self.instance.host}:{self.instance.status_port}")
 
     def _options(self) -> str:
         options: Parameters = {

@@ -5,7 +5,8 @@
 | ``report/...`` | the report as published |
 | ``campaign.json`` | the campaign's row: plan, report type as run, environment, sides' facts |
 | ``trials.json`` | the trials' rows with samples, gates and host figures |
-| ``raw/...`` | raw output, series, host samples and counts, named as in the object store |
+| ``raw/...`` | raw output, series, host samples and counts, and what diagnosis trials found, named
+as in the object store |
 | ``gates/*.yaml`` | the definitions of the gates |
 | ``calibration/<id>.json`` | another campaign that the verdicts rest on, with its trials: an A/A
 campaign, or, with ``design: watch``, an earlier one of the same report type |
@@ -39,6 +40,7 @@ from benchlab.report.evidence import documents
 from benchlab.report.evidence.documents import FaultyFileError
 from benchlab.report.model.validation import NAME as VALIDATION
 from benchlab.report.model.validation import Validation
+from benchlab.results import diagnosis
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.redaction import Redacted, leaks
 from benchlab.results.store import Store
@@ -112,9 +114,9 @@ def make(
         EvidenceError: a file contains a secret, or is larger than what is read back.
     """
     redacted = Redacted()
-    trials = store.trials(campaign)
+    own, trials = store.campaign(campaign), store.trials(campaign)
     rows = {
-        CAMPAIGN: documents.dumped(Campaign, store.campaign(campaign)),
+        CAMPAIGN: documents.dumped(Campaign, own),
         TRIALS: documents.dumped(tuple[TrialResult, ...], tuple(trials)),
     }
     for known in calibration:
@@ -122,7 +124,7 @@ def make(
         rows[f"{CALIBRATION}{known}.json"] = documents.dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
     files |= {name: _json(redacted.document(name, row)) for name, row in rows.items()}
-    for name in objects(trials):
+    for name in objects(own, trials):
         with contextlib.suppress(StoreError):
             files[f"{RAW}{name}"] = store.read_bytes(name)
     for path in sorted(gates.glob("*.yaml")):
@@ -212,11 +214,16 @@ class Bundle:
         return documents.validated(name, kind, self.read(name))
 
 
-def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
-    """The names of the trials' objects in the store: raw outputs, series, host samples, counts."""
+def objects(campaign: Campaign, trials: Iterable[TrialResult]) -> Iterator[str]:
+    """The names of the objects in the store that a report rests on or leads to.
+
+    Of trials raw outputs, series, host samples and counts; what diagnosis trials found.
+    """
     for trial in trials:
         names = (trial.raw, trial.series, trial.hosts, trial.counts)
         yield from (name for name in names if name is not None)
+    if known := diagnosis.found(campaign.environment):
+        yield from known.reported()
 
 
 def packed(campaign: str, files: Mapping[str, bytes], redacted: Iterable[str] = ()) -> bytes:

@@ -86,7 +86,7 @@ def _verify(bundle: Bundle, found: Verification) -> None:
         )
         return
     own, gates = bundle.measured(), bundle.gates()
-    known = {CAMPAIGN, TRIALS, *(f"{RAW}{name}" for name in objects(own.trials))}
+    known = {CAMPAIGN, TRIALS, *(f"{RAW}{name}" for name in objects(own.campaign, own.trials))}
     for name in said.files:
         if name not in known and not name.startswith((REPORT, GATES, CALIBRATION)):
             found.differs(name, "nothing in the bundle names it")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from benchlab.language.names import clauses
 from benchlab.report.model.report import CHANGES, Report, Section
-from benchlab.report.sentences import answer, moved, split, wording
+from benchlab.report.sentences import answer, moved, split, statements, wording
 
 # The report has all of them below.
 MOST = 3
@@ -30,6 +30,9 @@ def lines(report: Report) -> list[str]:
     if changed and names:
         each = wording.few(names, report.language)
         said.append(report.language.say("why-settings", count=len(names), names=each))
+    if changed and (lacking := statements.lacking(report)):
+        each = clauses(lacking, report.language)
+        said.append(report.language.say("why-not-looked", reasons=each))
     return said
 
 
@@ -39,6 +42,7 @@ def _of(report: Report, section: Section) -> str:
         parts += split.terms(report, whole)
     if (found := report.causes.ranked.get(section.figures.name)) and found.clusters:
         parts.append(moved.in_short(report, found))
+    parts += statements.in_short(report, section.figures.name)
     if not parts:
         return ""
     return report.language.say(
