@@ -10,6 +10,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from benchlab.engines.database import Database, sql_value
@@ -19,8 +20,10 @@ from benchlab.plan.documents import Scalar
 from benchlab.plan.fields.engines import Components
 
 TABLE = "performance_schema.events_statements_summary_by_digest"
+# It stands still in 10.2.11, where it would seem to be zero.
+EXAMINED = "rows_examined"
 FIGURES = {
-    "rows_examined": "sum_rows_examined",
+    EXAMINED: "sum_rows_examined",
     "rows_sent": "sum_rows_sent",
     "rows_affected": "sum_rows_affected",
     "without_index": "sum_no_index_used",
@@ -61,8 +64,11 @@ class MariaDBStatements:
         if any(len(row) != len(_COLUMNS) for row in rows):
             raise self._database.unreadable(statement)
         named = [dict(zip(_COLUMNS, map(unescaped, row), strict=True)) for row in rows]
+        told = [read_row(row) for row in named if row["digest"] != "NULL"]
+        if not any(one.figures[EXAMINED] for one in told):
+            told = [_without(one, EXAMINED) for one in told]
         return Statements(
-            added_up(read_row(row) for row in named if row["digest"] != "NULL"),
+            added_up(told),
             sum(float(row["count_star"]) for row in named if row["digest"] == "NULL"),
         )
 
@@ -82,3 +88,8 @@ def read_row(row: Mapping[str, str]) -> Executed:
         float(row["sum_timer_wait"]) / 1e12,
         {name: float(row[column]) for name, column in FIGURES.items()},
     )
+
+
+def _without(one: Executed, figure: str) -> Executed:
+    left = {name: value for name, value in one.figures.items() if name != figure}
+    return replace(one, figures=left)
