@@ -19,6 +19,7 @@ from benchlab.campaign.deployment import TrialSetup
 from benchlab.engines.statements import Statements, StatementSummary
 from benchlab.errors import EngineError
 from benchlab.language import Said, message
+from benchlab.language.names import title_of
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.diagnosis import Kind, Taken
@@ -122,7 +123,7 @@ class StatementLook:
             otherwise=any(own.otherwise for _, own in seen),
         )
         if found is None:
-            raise EngineError(message("statements-one-side", workload=workload))
+            raise EngineError(message("statements-one-side", workload=title_of(workload)))
         known: dict[str, dict[Side, str]] = {}
         for one, own in seen:
             for number, text in enumerate(own.replayed, 1):

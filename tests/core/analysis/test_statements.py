@@ -116,8 +116,8 @@ def test_another_plan_is_shown_line_by_line() -> None:
     assert changed.plan.share == pytest.approx(1.0)
     assert changed.plan.gone == ("IndexLookUp", "IndexRangeScan", "TableRowIDScan")
     assert changed.plan.new == ("TableReader", "TableFullScan")
-    assert "- IndexLookUp  root" in changed.plan.lines
-    assert "+ └─TableFullScan  cop[tikv]  table:sbtest?, keep order:false" in changed.plan.lines
+    assert "- IndexLookUp root" in changed.plan.lines
+    assert "+ └─TableFullScan cop[tikv] table:sbtest?, keep order:false" in changed.plan.lines
 
 
 @pytest.mark.parametrize(

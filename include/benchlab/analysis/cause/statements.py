@@ -279,4 +279,4 @@ def _difference(old: Plan, new: Plan) -> tuple[str, ...]:
 
 
 def _written(line: PlanLine) -> str:
-    return "  ".join(part for part in line if part)
+    return " ".join(part for part in line if part)
