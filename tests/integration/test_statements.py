@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.analysis.cause.statements import Look, compared
+from benchlab.analysis.cause.statements import Observed, compared
 from benchlab.engines.mariadb import Engine
 from benchlab.engines.statements import Statements
 from benchlab.plan.report_type import SIDES
@@ -63,8 +63,8 @@ def test_a_dropped_index_is_seen_in_the_rows_that_its_statement_examines(server:
     server.sql(f"ALTER TABLE {server.instance.database}.t7 DROP INDEX k_1")
     after = [looked_at(server) for _ in range(2)]
     found = compared(
-        [Look("baseline", one, 20) for one in before]
-        + [Look("candidate", one, 20) for one in after],
+        [Observed("baseline", one, 20) for one in before]
+        + [Observed("candidate", one, 20) for one in after],
         has_plans=False,
     )
     assert found is not None

@@ -22,7 +22,7 @@ from benchlab.campaign import trial as trials
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.state import TRIES, StateFile
-from benchlab.campaign.statements import StatementLook
+from benchlab.campaign.statements import StatementObserver
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import BenchlabError, LockHeldError, StoreError
 from benchlab.language import Said, message, said_by
@@ -95,7 +95,7 @@ class _Wanted(NamedTuple):
     trial: PlannedTrial
 
 
-OBSERVERS: tuple[Observer, ...] = (StatementLook(),)
+OBSERVERS: tuple[Observer, ...] = (StatementObserver(),)
 """All of them, in the order in which they look."""
 
 

@@ -1,7 +1,7 @@
 """Looks at statements in diagnosis trials: what each takes of a transaction, and by which plan.
 
 Example:
-    ``Diagnosing(campaign, state, sequence, [StatementLook()])``
+    ``Diagnosing(campaign, state, sequence, [StatementObserver()])``
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from pydantic import TypeAdapter
 
-from benchlab.analysis.cause.statements import FILE, FORM, Look, compared
+from benchlab.analysis.cause.statements import FILE, FORM, Observed, compared
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.engines.statements import Statements, StatementSummary
 from benchlab.errors import EngineError
@@ -37,7 +37,7 @@ class _Seen:
 
     Attributes:
         round: of the trial.
-        transactions: see :class:`Look`.
+        transactions: see :class:`Observed`.
         otherwise: see :class:`Compared`.
         replayed: the statements of which there is a replayer, in the order of their files.
     """
@@ -53,7 +53,7 @@ class _Seen:
 _SEEN = TypeAdapter(_Seen)
 
 
-class StatementLook:
+class StatementObserver:
     """The observer of statements; see :class:`benchlab.campaign.diagnosing.Observer`."""
 
     kind: ClassVar[Kind] = "statements"
@@ -118,7 +118,7 @@ class StatementLook:
         """See :class:`Observer`: one file, a :class:`Compared`."""
         seen = [(one, _SEEN.validate_json(read(one.objects[FILE]))) for one in taken]
         found = compared(
-            [Look(one.side, own.seen, own.transactions) for one, own in seen],
+            [Observed(one.side, own.seen, own.transactions) for one, own in seen],
             has_plans=all(own.has_plans for _, own in seen),
             otherwise=any(own.otherwise for _, own in seen),
         )
@@ -156,8 +156,8 @@ def _to_replay(setup: TrialSetup, trial: PlannedTrial, found: _Seen) -> Sequence
     if not last or (own is not None and own.replayed and own.round != trial.round):
         return ()
     ((side, other),) = last.items()
-    looks = [Look(trial.side, found.seen, found.transactions)]
-    both = compared([*looks, Look(side, other.seen, other.transactions)])
+    looks = [Observed(trial.side, found.seen, found.transactions)]
+    both = compared([*looks, Observed(side, other.seen, other.transactions)])
     if other.replayed or both is None:
         return other.replayed
     whole = sum(both.seconds.values()) / len(both.seconds)

@@ -10,7 +10,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -77,12 +77,10 @@ class Diagnosis:
         wanted = (workload, kind, round_number, side)
         return any((one.workload, one.kind, one.round, one.side) == wanted for one in self.trials)
 
-    def reported(self) -> Iterator[str]:
-        """The names of the objects that a report has or leads to: what was found, and archives."""
-        for files in self.found.values():
-            yield from files.values()
-        for one in self.trials:
-            yield from (name for file, name in one.objects.items() if file.endswith(".zip"))
+    def objects(self) -> list[str]:
+        """The names of all objects: what each trial found, then what they show together."""
+        known = [one.objects for one in self.trials]
+        return [name for files in (*known, *self.found.values()) for name in files.values()]
 
     def with_trial(self, taken: Taken) -> Diagnosis:
         """The record with one more trial."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from benchlab.analysis.cause.statements import FORM, Compared, Look, compared
+from benchlab.analysis.cause.statements import FORM, Compared, Observed, compared
 from benchlab.engines.statements import Executed, Plan, PlanLine, Statements
 from benchlab.plan.report_type import Side
 
@@ -31,13 +31,13 @@ def look(
     others: Sequence[Executed] = (),
     transactions: int | None = 100,
     untold: float = 0,
-) -> Look:
+) -> Observed:
     """A trial with one update, executed 200 times; ``rows``: of an execution."""
     update = Executed("update", 200, seconds, {"rows_examined": 200 * rows}, tuple(plans))
-    return Look(side, Statements((update, *others), untold), transactions)
+    return Observed(side, Statements((update, *others), untold), transactions)
 
 
-def of(looks: Sequence[Look], **options: bool) -> Compared:
+def of(looks: Sequence[Observed], **options: bool) -> Compared:
     """What they show, as it is read back from the store."""
     found = compared(looks, **options)
     assert found is not None
@@ -45,7 +45,7 @@ def of(looks: Sequence[Look], **options: bool) -> Compared:
     return found
 
 
-def outstanding(looks: Sequence[Look]) -> Mapping[str, bool]:
+def outstanding(looks: Sequence[Observed]) -> Mapping[str, bool]:
     """Which figures of the update stand out."""
     return {one.name: one.stands_out for one in of(looks).changes[0].figures}
 

@@ -12,7 +12,7 @@ from upath import UPath
 
 from benchlab.analysis.cause.statements import FILE, FORM, Compared
 from benchlab.campaign.diagnosing import Diagnosing
-from benchlab.campaign.statements import StatementLook
+from benchlab.campaign.statements import StatementObserver
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.engines.tidb import statements
 from benchlab.engines.tidb.statements import TiDBStatements
@@ -69,7 +69,7 @@ class Looked(Bench):
     def diagnose(self) -> Diagnosis:
         """Its diagnosis by a new process."""
         of = StoredCampaign(self.home, self.store, self.store.campaign("c1"))
-        return Diagnosing(of, self.state, self.opened(), [StatementLook()]).run()
+        return Diagnosing(of, self.state, self.opened(), [StatementObserver()]).run()
 
     def compared(self, found: Diagnosis) -> Compared:
         """What is concluded of its workload."""
@@ -122,7 +122,7 @@ def test_each_side_has_a_replayer_of_the_same_statements_once(make: Make) -> Non
     changed = bench.compared(found).plans[0]
     assert [*changed.replayers] == ["candidate", "baseline"]
     for name in changed.replayers.values():
-        assert name in [*found.reported()]
+        assert name in found.objects()
         assert bench.store.read_bytes(name) == b"PK archive"
     for server in bench.servers.values():
         assert [text[:14] for text in server.replayed] == ["SELECT SUM(k) "]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.analysis.cause.statements import FILE, FORM, Look, compared
+from benchlab.analysis.cause.statements import FILE, FORM, Observed, compared
 from benchlab.analysis.verdict.compare import compare
 from benchlab.engines.statements import Executed, Plan, PlanLine, Statements
 from benchlab.errors import StoreError
@@ -29,11 +29,11 @@ WHOLE: Plan = (PlanLine("TableFullScan", "cop[tikv]", "table:sbtest?, `x` <b>```
 SELECT = "select `c` from `sbtest?` where `k` = ? and <i>*x*"
 
 
-def look(side: Side, seconds: float, plans: Sequence[tuple[Plan, float]], rows: float) -> Look:
+def look(side: Side, seconds: float, plans: Sequence[tuple[Plan, float]], rows: float) -> Observed:
     """Trials of 100 transactions with a select, which may change, and a commit, which does not."""
     select = Executed(SELECT, 1000, seconds, {"rows_examined": 1000 * rows}, tuple(plans))
     commit = Executed("commit", 100, 0.5, {})
-    return Look(side, Statements((select, commit), 7.0 if side == "candidate" else 0.0), 100)
+    return Observed(side, Statements((select, commit), 7.0 if side == "candidate" else 0.0), 100)
 
 
 def files(
@@ -92,12 +92,12 @@ def test_the_statement_that_took_the_change_is_told_with_its_plan() -> None:
     assert "rows examined 1, then 50" in made["why"]
     for name in ("report.md", "report.html"):
         text = made[name].replace("\\", "")
-        assert "A closer look" in text
+        assert "## Statements" in text or ">Statements</h2>" in text
         assert "20,200 µs" in text
         assert "evidence.zip: raw/c1/diagnosis/a.zip" in text
         assert "0 executions with the baseline and 14 with the candidate are in no row" in text
     assert "- IndexLookUp root" in made["report.md"]
-    assert "进一步观察" in made["zh/report.md"]
+    assert "## 语句" in made["zh/report.md"]
     (workload,) = json.loads(made["report.json"])["workloads"]
     assert workload["statements"]["trials"] == 2
     first = workload["statements"]["changes"][0]
@@ -133,10 +133,10 @@ def test_that_no_plan_changed_is_said_where_plans_are_kept() -> None:
 
 
 def test_what_was_not_looked_at_is_said_with_the_reason() -> None:
-    """In the answer and in the section, which is not there without a diagnosis."""
+    """In the answer and in the section."""
     made = files(found=False)
     reason = "TiDB v3.0.0 keeps no summary of statements; it does from v4.0.0 on"
-    assert f"Not looked at: {reason}." in made["why"]
+    assert f"statements are not known: {reason}" in made["why"]
     assert reason in made["report.md"]
     assert "statements" not in json.loads(made["report.json"])["workloads"][0]
 
@@ -156,8 +156,8 @@ def test_a_look_that_cannot_be_read_is_missing(content: bytes | None) -> None:
 
     comparison = compare(made.plan, results, 2.0)
     found = causes.read(made, comparison, results, read)
-    assert found.looked[WORKLOAD].statements is None
+    assert found.statements == {}
     assert (
-        "A closer look"
+        "## Statements"
         not in bundle.make(made, comparison, results, read_object=read)["report.md"].decode()
     )

@@ -1,4 +1,4 @@
-"""Why workloads changed, as far as the counts of their servers and closer looks can tell."""
+"""Why workloads changed, as far as the counts of their servers and diagnosis trials can tell."""
 
 from __future__ import annotations
 
@@ -12,25 +12,18 @@ from benchlab.language import Message
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What diagnosis trials show of one workload; what was not looked at is None."""
-
-    statements: Compared | None = None
-
-
-@dataclass(frozen=True)
 class Causes:
     """What is known of a campaign's changes.
 
     Attributes:
         splits: where the time went, by workload whose throughput changed; or why that is not known.
         ranked: which counts moved, by workload with any change; None where counters were not read.
-        looked: what diagnosis trials show, by workload that had some.
+        statements: which statements and plans changed, by workload that was diagnosed.
     """
 
     splits: Mapping[str, Split | Message] = field(default_factory=dict)
     ranked: Mapping[str, Ranked | None] = field(default_factory=dict)
-    looked: Mapping[str, Looked] = field(default_factory=dict)
+    statements: Mapping[str, Compared] = field(default_factory=dict)
 
 
 NO_CAUSES = Causes()

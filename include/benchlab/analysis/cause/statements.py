@@ -6,7 +6,7 @@ two pairs of trials or so: a figure *stands out* where the sides are farther apa
 of either side are from each other, in every pair. That is a hint.
 
 Example:
-    ``compared([Look("baseline", statements, 900), Look("candidate", others, 850)]).changes[0]``
+    ``compared([Observed("baseline", some, 900), Observed("candidate", others, 850)]).changes[0]``
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TIME, EXECUTIONS = "seconds", "executions"
 _PLACES = re.compile(r"\b(?:table|index|partition):[^,\s]*|\brange:\S*")
 
 
-class Look(NamedTuple):
+class Observed(NamedTuple):
     """What one diagnosis trial saw.
 
     Attributes:
@@ -148,7 +148,7 @@ FORM: TypeAdapter[Compared] = TypeAdapter(Compared)
 
 
 def compared(
-    looks: Sequence[Look], *, has_plans: bool = True, otherwise: bool = False
+    looks: Sequence[Observed], *, has_plans: bool = True, otherwise: bool = False
 ) -> Compared | None:
     """Compare the statements of both sides; None where a side was not looked at.
 
@@ -169,15 +169,15 @@ def compared(
     )
 
 
-def _total(look: Look) -> float:
+def _total(look: Observed) -> float:
     return sum(one.seconds for one in look.seen.statements) / _transactions(look)
 
 
-def _transactions(look: Look) -> float:
+def _transactions(look: Observed) -> float:
     return look.transactions or sum(one.executions for one in look.seen.statements) or 1.0
 
 
-def _change(text: str, sides: Mapping[Side, Sequence[Look]]) -> StatementChange:
+def _change(text: str, sides: Mapping[Side, Sequence[Observed]]) -> StatementChange:
     found = {
         side: [(look, one) for look in of_side for one in look.seen.statements if one.text == text]
         for side, of_side in sides.items()

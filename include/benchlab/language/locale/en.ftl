@@ -825,9 +825,6 @@ moved-more = { $more ->
    *[other] And { $more } more groups of counts.
 }
 column-with-it = Moved along
-head-diagnosis = A closer look
-diagnosis-about = After the verdict, a few more trials looked closer at the servers. They are no part of any verdict.
-diagnosis-lacking = Not looked at:
 head-statements = Statements
 column-statement = Statement
 column-of-transaction = Of a transaction, { $side }
@@ -857,10 +854,12 @@ statements-replayers = To see the plans again (PLAN REPLAYER): { $names }.
 statements-otherwise = In these trials the servers ran with performance_schema, and the client sent text in place of prepared statements (--db-ps-mode=disable): compare their figures with each other only.
 statements-plans-unknown = MariaDB keeps no plans, so whether one changed is not known.
 statements-untold = The servers had too many statements to tell all of them apart: { $before } executions with the baseline and { $after } with the candidate are in no row.
-statements-about = { $trials ->
-    [one] From 1 trial of each side
-   *[other] From { $trials } trials of each side
-}, by the servers' own summaries; statements on tables whose names differ by a number are added up. Nothing is tested: what differs is a hint. In brackets: the sides are no farther apart than the trials of one of them.
+statements-trials = { $trials ->
+    [one] From 1 trial of each side: nothing shows how far trials of one side differ.
+   *[other] From { $trials } trials of each side.
+}
+statements-about = Taken in a few trials after the verdict that are no part of it, by the servers' own summaries; statements on tables whose names differ by a number are added up. Nothing is tested: what differs is a hint. In brackets: the sides are no farther apart than the trials of one of them.
+statements-not = statements are not known: { $why }
 statements-none = { $engine } keeps no summary of statements
 statements-too-old = TiDB { $version } keeps no summary of statements; it does from v4.0.0 on
 statements-prepared = MariaDB's summary misses statements that { $client } prepares
@@ -879,7 +878,6 @@ statement-temporary-tables = temporary tables
 statement-temporary-disk-tables = temporary tables on disk
 statement-sorted-rows = rows sorted
 statement-errors = errors
-why-not-looked = Not looked at: { $reasons }.
 head-cost = Dollars per million { $metric ->
     [tpmc] New Orders
     [qpm] queries

@@ -759,9 +759,6 @@ moved-vanished = 消失
 moved-of-load = { $count }（取决于负载）
 moved-more = 另有 { $more } 组计数。
 column-with-it = 一同变化
-head-diagnosis = 进一步观察
-diagnosis-about = 得出结论之后，又做了少量试验，更仔细地观察服务器。它们不参与任何结论。
-diagnosis-lacking = 未观察：
 head-statements = 语句
 column-statement = 语句
 column-of-transaction = 每个事务所用，{ $side }
@@ -785,11 +782,16 @@ statements-replayers = 重现执行计划（PLAN REPLAYER）：{ $names }。
 statements-otherwise = 这些试验中，服务器启用了 performance_schema，客户端发送文本而不是预处理语句（--db-ps-mode=disable）：其数据只能相互比较。
 statements-plans-unknown = MariaDB 不保留执行计划，因此无法得知是否有变化。
 statements-untold = 语句太多，服务器无法全部区分：基线有 { $before } 次执行、候选有 { $after } 次执行不在任何一行中。
-statements-about = 每侧 { $trials } 次试验，来自服务器自身的汇总；表名仅编号不同的语句合并计算。未做检验：差异只是线索。括号中：两侧的差距不大于同一侧各次试验之间的差距。
+statements-trials = { $trials ->
+    [one] 每一方 1 次试验：看不出同一方各次试验之间的差距。
+   *[other] 每一方 { $trials } 次试验。
+}
+statements-about = 来自得出结论之后、不参与结论的少量试验，由服务器自身汇总；表名仅编号不同的语句合并计算。未做检验：差异只是线索。括号中：两方的差距不大于同一方各次试验之间的差距。
+statements-not = 无法得知语句的情况：{ $why }
 statements-none = { $engine } 不保留语句汇总
 statements-too-old = TiDB { $version } 不保留语句汇总；从 v4.0.0 起才有
 statements-prepared = MariaDB 的汇总不含 { $client } 预处理的语句
-statements-one-side = { $workload }：只在一侧看到了语句
+statements-one-side = { $workload }：只在一方看到了语句
 statement-coprocessor-tasks = 协处理器任务
 statement-keys-scanned = 扫描的键
 statement-keys-returned = 返回的键
@@ -804,7 +806,6 @@ statement-temporary-tables = 临时表
 statement-temporary-disk-tables = 磁盘临时表
 statement-sorted-rows = 排序的行
 statement-errors = 错误
-why-not-looked = 未观察：{ $reasons }。
 head-cost = 每百万{ $metric ->
     [tpmc] 笔 New Order
     [qpm] 次查询

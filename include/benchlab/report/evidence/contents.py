@@ -5,8 +5,8 @@
 | ``report/...`` | the report as published |
 | ``campaign.json`` | the campaign's row: plan, report type as run, environment, sides' facts |
 | ``trials.json`` | the trials' rows with samples, gates and host figures |
-| ``raw/...`` | raw output, series, host samples and counts, and what diagnosis trials found, named
-as in the object store |
+| ``raw/...`` | raw output, series, host samples and counts, named as in the object store; what
+diagnosis trials found |
 | ``gates/*.yaml`` | the definitions of the gates |
 | ``calibration/<id>.json`` | another campaign that the verdicts rest on, with its trials: an A/A
 campaign, or, with ``design: watch``, an earlier one of the same report type |
@@ -114,9 +114,9 @@ def make(
         EvidenceError: a file contains a secret, or is larger than what is read back.
     """
     redacted = Redacted()
-    own, trials = store.campaign(campaign), store.trials(campaign)
+    trials, record = store.trials(campaign), store.campaign(campaign)
     rows = {
-        CAMPAIGN: documents.dumped(Campaign, own),
+        CAMPAIGN: documents.dumped(Campaign, record),
         TRIALS: documents.dumped(tuple[TrialResult, ...], tuple(trials)),
     }
     for known in calibration:
@@ -124,7 +124,7 @@ def make(
         rows[f"{CALIBRATION}{known}.json"] = documents.dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
     files |= {name: _json(redacted.document(name, row)) for name, row in rows.items()}
-    for name in objects(own, trials):
+    for name in objects(record, trials):
         with contextlib.suppress(StoreError):
             files[f"{RAW}{name}"] = store.read_bytes(name)
     for path in sorted(gates.glob("*.yaml")):
@@ -215,15 +215,15 @@ class Bundle:
 
 
 def objects(campaign: Campaign, trials: Iterable[TrialResult]) -> Iterator[str]:
-    """The names of the objects in the store that a report rests on or leads to.
+    """The names of objects in the store: the trials' raw outputs, series, host samples and counts.
 
-    Of trials raw outputs, series, host samples and counts; what diagnosis trials found.
+    Then what diagnosis trials found.
     """
     for trial in trials:
         names = (trial.raw, trial.series, trial.hosts, trial.counts)
         yield from (name for name in names if name is not None)
-    if known := diagnosis.found(campaign.environment):
-        yield from known.reported()
+    if (known := diagnosis.found(campaign.environment)) is not None:
+        yield from known.objects()
 
 
 def packed(campaign: str, files: Mapping[str, bytes], redacted: Iterable[str] = ()) -> bytes:

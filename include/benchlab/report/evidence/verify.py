@@ -48,7 +48,7 @@ from benchlab.report.evidence.contents import (
 )
 from benchlab.report.evidence.documents import ABSENT
 from benchlab.report.evidence.verification import Verification
-from benchlab.results import ended_servers
+from benchlab.results import diagnosis, ended_servers
 from benchlab.results.records import Campaign, GateResult, Sample, TrialResult, inconsistencies
 from benchlab.workloads.output import Output, client_reasons, samples_of, series_csv
 
@@ -91,6 +91,8 @@ def _verify(bundle: Bundle, found: Verification) -> None:
         if name not in known and not name.startswith((REPORT, GATES, CALIBRATION)):
             found.differs(name, "nothing in the bundle names it")
     found.compare(CAMPAIGN, own.campaign.id, said.campaign, "id")
+    if diagnosis.found(own.campaign.environment) is not None:
+        found.not_recomputed.append("what diagnosis trials found: no verdict rests on it")
     trials = _trials(bundle, own, gates, found)
     with found.reading(CAMPAIGN):
         again = report_bundle.make(

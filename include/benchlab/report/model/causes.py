@@ -27,7 +27,7 @@ from benchlab.language import Message, message
 from benchlab.plan.metric import THROUGHPUT, Metric, kinds
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan
-from benchlab.report.model import counts, diagnosis
+from benchlab.report.model import counts, statements
 from benchlab.report.model.report import CHANGES
 from benchlab.report.model.series import ReadObject
 from benchlab.results.records import Campaign, TrialResult
@@ -62,7 +62,7 @@ def read(
         moved[name] = _ranked(plan, rounds, trials)
         if _has_split(workload):
             splits[name] = _split(plan, rounds, trials)
-    return Causes(splits, moved, diagnosis.read(campaign, read_object))
+    return Causes(splits, moved, statements.read(campaign, read_object))
 
 
 def _rows(comparison: Comparison, result: TrialResult, read_object: ReadObject) -> list[Row]:
@@ -131,11 +131,11 @@ def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
 def to_json(known: Causes, workload: str) -> dict[str, Any]:
     """What is known of one workload, for ``report.json``."""
     split, moved = known.splits.get(workload), known.ranked.get(workload)
-    looked = known.looked.get(workload)
+    executed = known.statements.get(workload)
     return {
         **({"split": _split_json(split)} if split else {}),
         **({"moved": _moved_json(moved)} if moved else {}),
-        **(diagnosis.to_json(looked) if looked else {}),
+        **({"statements": statements.to_json(executed)} if executed else {}),
     }
 
 

@@ -17,6 +17,7 @@ from benchlab.analysis.cause.statements import (
     PlanChange,
     StatementChange,
 )
+from benchlab.language import Message, Said, message
 from benchlab.language.names import items, plain, title_of
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report
@@ -47,11 +48,7 @@ class Told(NamedTuple):
 
 def workloads(report: Report) -> list[Told]:
     """A part for each workload whose statements were looked at."""
-    return [
-        _told(report, workload, looked.statements)
-        for workload, looked in report.causes.looked.items()
-        if looked.statements
-    ]
+    return [_told(report, workload, found) for workload, found in report.causes.statements.items()]
 
 
 def columns(report: Report) -> list[str]:
@@ -66,17 +63,23 @@ def columns(report: Report) -> list[str]:
 
 
 def lacking(report: Report) -> list[str]:
-    """What was not looked at, and why; also of other kinds of looks."""
+    """What was not looked at, and why, each once."""
     known = diagnosis.found(report.campaign.environment)
-    return list(report.language.texts(known.lacking)) if known else []
+    if known is None:
+        return []
+    tried = (one.why_not for one in known.trials if one.kind == "statements" and one.why_not)
+    whys = dict.fromkeys([*tried, *filter(_is_of_statements, known.lacking)])
+    return [plain(report.language.text(why)) for why in whys]
 
 
 def in_short(report: Report, workload: str) -> list[str]:
-    """Whether a plan changed, and the statement that took most of the change, as clauses."""
-    looked = report.causes.looked.get(workload)
-    if looked is None or (found := looked.statements) is None:
-        return []
-    say, said = report.language.say, []
+    """Whether a plan changed, and the statement that took most of the change, as clauses.
+
+    Or why neither is known; empty where the workload was not to be looked at.
+    """
+    say, said = report.language.say, list[str]()
+    if (found := report.causes.statements.get(workload)) is None:
+        return [say("statements-not", why=why) for why in lacking(report)[:1]]
     if found.plans:
         first = found.plans[0].plan
         change = _operators(report, first) if first else ""
@@ -90,6 +93,14 @@ def in_short(report: Report, workload: str) -> list[str]:
         which = "statements-most-taken" if figures else "statements-most"
         said.append(say(which, statement=named, figures=taken))
     return said
+
+
+def _is_of_statements(why: Said) -> bool:
+    if not isinstance(why, Message):
+        return False
+    return (
+        why.id.startswith("statements-") or message("look-statements") in dict(why.values).values()
+    )
 
 
 def _told(report: Report, workload: str, found: Compared) -> Told:
@@ -188,7 +199,7 @@ def _notes(report: Report, found: Compared) -> list[str]:
     if any(found.untold.values()):
         both = (report.numbers.whole(found.untold[side]) for side in SIDES)
         said.append(say("statements-untold", before=next(both), after=next(both)))
-    said.append(say("statements-about", trials=found.trials))
+    said.append(say("statements-trials", trials=found.trials))
     return said
 
 

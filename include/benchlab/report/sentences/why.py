@@ -30,9 +30,6 @@ def lines(report: Report) -> list[str]:
     if changed and names:
         each = wording.few(names, report.language)
         said.append(report.language.say("why-settings", count=len(names), names=each))
-    if changed and (lacking := statements.lacking(report)):
-        each = clauses(lacking, report.language)
-        said.append(report.language.say("why-not-looked", reasons=each))
     return said
 
 
