@@ -19,7 +19,6 @@ from benchlab.campaign.deployment import TrialSetup
 from benchlab.engines.statements import Statements, StatementSummary
 from benchlab.errors import EngineError
 from benchlab.language import Said, message
-from benchlab.language.names import title_of
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.diagnosis import Kind, Taken
@@ -122,8 +121,8 @@ class StatementObserver:
             has_plans=all(own.has_plans for _, own in seen),
             otherwise=any(own.otherwise for _, own in seen),
         )
-        if found is None:
-            raise EngineError(message("statements-one-side", workload=title_of(workload)))
+        if found is None:  # why there is no trial of the other side is recorded
+            return {}
         known: dict[str, dict[Side, str]] = {}
         for one, own in seen:
             for number, text in enumerate(own.replayed, 1):

@@ -203,7 +203,11 @@ def test_a_replayer_is_fetched_and_a_lack_of_one_is_no_failure() -> None:
     assert server.replayed == ["SELECT c FROM sbtest2 WHERE id=1001"]
     assert "/plan_replayer/dump/replayer_abc=_1.zip" in server.executor.commands[-1][-1]
     assert summary.replayer("commit") is None
-    old = TiDBStatements(Summary(replace(INSTANCE, version="v5.2.4")), "http://127.0.0.1:10080")
+    old = TiDBStatements(
+        Summary(replace(INSTANCE, version="v5.2.4")),
+        "http://127.0.0.1:10080",
+        statements.OF_CLUSTER,
+    )
     old.read()
     assert old.replayer(text) is None
     assert json.dumps(server.executor.commands).count("1001") == 0  # no process list has it

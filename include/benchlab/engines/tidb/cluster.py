@@ -26,7 +26,7 @@ from benchlab.engines.database import (
     written,
 )
 from benchlab.engines.slowdown_job import SlowdownJob
-from benchlab.engines.tidb import complaints, fitness, rules, stalls, topology
+from benchlab.engines.tidb import complaints, fitness, rules, stalls, statements, topology
 from benchlab.engines.tidb.census import Census, server_name
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
@@ -446,8 +446,8 @@ class Cluster(TiDB, BaseCluster):
 
     def statements(self) -> TiDBStatements:
         """See :class:`Database`."""
-        ports = self.instance.ports
-        return TiDBStatements(self, f"http://{self.instance.host}:{ports.tidb_status}")
+        url = f"http://{self.instance.host}:{self.instance.ports.tidb_status}"
+        return TiDBStatements(self, url, statements.OF_CLUSTER)
 
     def least_free(self, host: str, capacity: float) -> float:
         """See :class:`Database`: with less than its reserve free, TiKV refuses to write."""

@@ -24,7 +24,7 @@ from typing import IO, cast
 
 from benchlab.engines.database import is_version
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.engines.tidb import mirror, rules
+from benchlab.engines.tidb import mirror, rules, statements
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.counts import COUNTS, command
 from benchlab.engines.tidb.mirror import Mirror
@@ -223,7 +223,8 @@ class Engine(TiDB, BaseEngine):
 
     def statements(self) -> TiDBStatements:
         """See :class:`Database`."""
-        return TiDBStatements(self, f"http://{self.instance.host}:{self.instance.status_port}")
+        url = f"http://{self.instance.host}:{self.instance.status_port}"
+        return TiDBStatements(self, url, statements.OF_SERVER)
 
     def _options(self) -> str:
         options: Parameters = {

@@ -38,7 +38,8 @@ from benchlab.plan.documents import Scalar
 from benchlab.plan.fields.engines import Components
 
 SINCE, REPLAYER_SINCE = (4, 0, 0), (5, 3, 0)
-TABLE = "information_schema.cluster_statements_summary"
+OF_SERVER = "information_schema.statements_summary"
+OF_CLUSTER = "information_schema.cluster_statements_summary"
 SWITCH = "tidb_enable_stmt_summary"
 # The longest window that TiDB takes: 68 years, of which the first one ends in 2038.
 WANTED: Mapping[str, Scalar] = {
@@ -83,14 +84,15 @@ class TiDBStatements:
     Args:
         database: the side.
         status_url: of the TiDB server that answers its SQL: ``http://10.0.0.1:10080``.
+        table: of all servers, or of the only one, which with embedded storage has no cluster's.
     """
 
     items: ClassVar[Components] = {}
     client_options: ClassVar[Mapping[str, Scalar]] = {}
     keeps_plans: ClassVar[bool] = True
 
-    def __init__(self, database: Database, status_url: str) -> None:
-        self._database, self._status_url = database, status_url
+    def __init__(self, database: Database, status_url: str, table: str) -> None:
+        self._database, self._status_url, self._table = database, status_url, table
         self._before = database.instance.directory / "statement-summary.json"
         self._samples: dict[str, str] = {}
 
@@ -112,23 +114,23 @@ class TiDBStatements:
             self._database.executor.put(self._before, kept)
         sql(f"SET GLOBAL {SWITCH} = OFF; {_set(WANTED)}")
         deadline = time.monotonic() + LEARN_LIMIT_S
-        while self._database.row(f"SELECT COUNT(*) FROM {TABLE}") != ["0"]:
+        while self._database.row(f"SELECT COUNT(*) FROM {self._table}") != ["0"]:
             if time.monotonic() > deadline:
                 raise EngineError(
                     f"{self._database.instance.side}: `SET GLOBAL {SWITCH} = OFF` did not empty "
-                    f"{TABLE} on all servers within {LEARN_LIMIT_S:.0f} s"
+                    f"{self._table} on all servers within {LEARN_LIMIT_S:.0f} s"
                 )
             time.sleep(POLL_S)
         sql(f"SET GLOBAL {SWITCH} = ON")
 
     def read(self) -> Statements:
         """See :class:`StatementSummary`."""
-        there = {row[0].lower() for row in self._database.sql(f"SHOW COLUMNS FROM {TABLE}")}
+        there = {row[0].lower() for row in self._database.sql(f"SHOW COLUMNS FROM {self._table}")}
         figures = [one for one in FIGURES if one.column in there]
         columns = [*_NEEDED, *(one.column for one in figures)]
         schema = self._database.instance.database
         statement = (
-            f"SELECT {', '.join(columns)} FROM {TABLE} "
+            f"SELECT {', '.join(columns)} FROM {self._table} "
             f"WHERE schema_name = {sql_value(schema.lower())} OR digest IS NULL"
         )
         rows = self._database.sql(statement)
@@ -192,7 +194,9 @@ def read_row(row: Mapping[str, str], figures: Sequence[_Figure] = FIGURES) -> Ex
         }
         seconds = float(row["sum_latency"]) / 1e9
     except ValueError as error:
-        raise EngineError(f"{TABLE}: a figure of `{row['digest_text'][:80]}` is none") from error
+        raise EngineError(
+            f"statement summary: a figure of `{row['digest_text'][:80]}` is none"
+        ) from error
     plan = read_plan(row["plan"])
     return Executed(
         row["digest_text"], executions, seconds, taken, ((plan, executions),) if plan else ()

@@ -863,7 +863,6 @@ statements-not = statements are not known: { $why }
 statements-none = { $engine } keeps no summary of statements
 statements-too-old = TiDB { $version } keeps no summary of statements; it does from v4.0.0 on
 statements-prepared = MariaDB's summary misses statements that { $client } prepares
-statements-one-side = { $workload }: statements were seen on one side only
 statement-coprocessor-tasks = coprocessor tasks
 statement-keys-scanned = keys scanned
 statement-keys-returned = keys returned

@@ -791,7 +791,6 @@ statements-not = 无法得知语句的情况：{ $why }
 statements-none = { $engine } 不保留语句汇总
 statements-too-old = TiDB { $version } 不保留语句汇总；从 v4.0.0 起才有
 statements-prepared = MariaDB 的汇总不含 { $client } 预处理的语句
-statements-one-side = { $workload }：只在一方看到了语句
 statement-coprocessor-tasks = 协处理器任务
 statement-keys-scanned = 扫描的键
 statement-keys-returned = 返回的键
