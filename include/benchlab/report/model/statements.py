@@ -62,5 +62,9 @@ def _change_json(one: StatementChange) -> dict[str, Any]:
 
 
 def _figure_json(one: Figure) -> dict[str, Any]:
-    sides: dict[str, Any] = {**one.sides}
-    return {"name": one.name, **sides, "change_pct": one.pct, "stands_out": one.stands_out}
+    return {
+        "name": one.name,
+        **{str(side): value for side, value in one.sides.items()},
+        "change_pct": one.pct,
+        "stands_out": one.stands_out,
+    }
