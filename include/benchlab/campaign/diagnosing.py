@@ -25,6 +25,7 @@ from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.profiling import Allocations, Cpu
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.state import TRIES, StateFile
+from benchlab.campaign.statements import StatementObserver
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import BenchlabError, LockHeldError, StoreError
 from benchlab.language import Message, Said, message, said_by
@@ -106,7 +107,7 @@ class _Wanted(NamedTuple):
     trial: PlannedTrial
 
 
-OBSERVERS: tuple[Observer, ...] = (Cpu(), Allocations())
+OBSERVERS: tuple[Observer, ...] = (StatementObserver(), Cpu(), Allocations())
 """All of them, in the order in which they look."""
 
 

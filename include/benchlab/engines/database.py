@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
 from benchlab.engines.counts import Count, Counters
+from benchlab.engines.statements import StatementSummary
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor
@@ -271,6 +272,10 @@ class Database(ABC):
     def read_counters(cls, role: str, answer: str) -> Counters:
         """The counters in what a source's command printed; empty where it is no such answer."""
         return {}
+
+    def statements(self) -> StatementSummary | None:
+        """How its servers are asked what statements take; None if they keep nothing of them."""
+        return None
 
     def least_free(self, host: str, capacity: float) -> float:
         """How many bytes of a host's disk have to stay free while the database works.

@@ -1,4 +1,4 @@
-"""Why workloads changed, as far as the counts of their servers can tell."""
+"""Why workloads changed, as far as the counts of their servers and diagnosis trials can tell."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeAlias
 from benchlab.analysis.cause.profiles import Compared
 from benchlab.analysis.cause.ranked import Ranked
 from benchlab.analysis.cause.split import Split
+from benchlab.analysis.cause.statements import Compared as ComparedStatements
 from benchlab.language import Message, Said
 from benchlab.results.diagnosis import Kind
 
@@ -23,11 +24,13 @@ class Causes:
     Attributes:
         splits: where the time went, by workload whose throughput changed; or why that is not known.
         ranked: which counts moved, by workload with any change; None where counters were not read.
+        statements: which statements and plans changed, by workload that was diagnosed.
         profiles: which functions changed, by workload that was diagnosed, and by kind.
     """
 
     splits: Mapping[str, Split | Message] = field(default_factory=dict)
     ranked: Mapping[str, Ranked | None] = field(default_factory=dict)
+    statements: Mapping[str, ComparedStatements] = field(default_factory=dict)
     profiles: Mapping[str, Mapping[Kind, Profiles]] = field(default_factory=dict)
 
 

@@ -27,10 +27,11 @@ from benchlab.engines.database import (
     written,
 )
 from benchlab.engines.slowdown_job import SlowdownJob
-from benchlab.engines.tidb import complaints, fitness, rules, stalls, topology
+from benchlab.engines.tidb import complaints, fitness, rules, stalls, statements, topology
 from benchlab.engines.tidb.census import Census, server_name
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
+from benchlab.engines.tidb.statements import TiDBStatements
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.tiup import TiUP
 from benchlab.errors import (
@@ -447,6 +448,11 @@ class Cluster(TiDB, BaseCluster):
 
     def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
         return self._census.profile_sources(kind, seconds, self.instance.version)
+
+    def statements(self) -> TiDBStatements:
+        """See :class:`Database`."""
+        url = f"http://{self.instance.host}:{self.instance.ports.tidb_status}"
+        return TiDBStatements(self, url, statements.OF_CLUSTER)
 
     def least_free(self, host: str, capacity: float) -> float:
         """See :class:`Database`: with less than its reserve free, TiKV refuses to write."""

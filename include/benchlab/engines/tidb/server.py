@@ -24,10 +24,11 @@ from typing import IO, cast
 
 from benchlab.engines.database import Profiled, is_version
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.engines.tidb import mirror, profiles, rules
+from benchlab.engines.tidb import mirror, profiles, rules, statements
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.counts import COUNTS, command
 from benchlab.engines.tidb.mirror import Mirror
+from benchlab.engines.tidb.statements import TiDBStatements
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
@@ -228,6 +229,10 @@ class Engine(TiDB, BaseEngine):
     @property
     def _status(self) -> str:
         return f"http://{self.instance.host}:{self.instance.status_port}"
+
+    def statements(self) -> TiDBStatements:
+        """See :class:`Database`."""
+        return TiDBStatements(self, self._status, statements.OF_SERVER)
 
     def _options(self) -> str:
         options: Parameters = {

@@ -826,6 +826,58 @@ moved-more = { $more ->
    *[other] And { $more } more groups of counts.
 }
 column-with-it = Moved along
+head-statements = Statements
+column-statement = Statement
+column-of-transaction = Of a transaction, { $side }
+column-execution-time = Time of an execution
+column-executions = Executions in a transaction
+column-stands-out = What else differs, of an execution
+statements-told = { $workload }: the statements of a transaction took { $before } with the baseline and { $after } with the candidate; most of the difference is in { $statement } ({ $more }).
+statements-spread = { $workload }: the statements of a transaction took { $before } with the baseline and { $after } with the candidate; no single statement has most of the difference beyond the spread of the trials.
+statements-most = most of the difference is in { $statement }{ $figures }
+statements-most-taken = most of the difference is in { $statement } (of an execution: { $figures })
+statements-figure = { $figure } { $before }, then { $after }
+statements-unclear = ({ $change })
+statements-more = { $more ->
+    [one] And 1 more statement.
+   *[other] And { $more } more statements.
+}
+statements-plan = The plan of { $statement } changed, for { $share } of its executions: { $change }.
+statements-plans = { $count ->
+    [one] the plan of 1 statement changed
+   *[other] the plans of { $count } statements changed
+}: { $change }
+statements-no-plan = no plan changed
+statements-no-plan-changed = No plan changed.
+statements-same-operators = the same operators, on other tables, indexes or ranges
+statements-difference = Both plans, line by line
+statements-replayers = To see the plans again (PLAN REPLAYER): { $names }.
+statements-otherwise = In these trials the servers ran with performance_schema, and the client sent text in place of prepared statements (--db-ps-mode=disable): compare their figures with each other only.
+statements-plans-unknown = MariaDB keeps no plans, so whether one changed is not known.
+statements-untold = The servers had too many statements to tell all of them apart: { $before } executions with the baseline and { $after } with the candidate are in no row.
+statements-trials = { $trials ->
+    [one] From 1 trial of each side: nothing shows how far trials of one side differ.
+   *[other] From { $trials } trials of each side.
+}
+statements-about = Taken in a few trials after the verdict that are no part of it, by the servers' own summaries; statements on tables whose names differ by a number are added up. Nothing is tested: what differs is a hint. In brackets: the sides are no farther apart than the trials of one of them.
+statements-not = statements are not known: { $why }
+statements-none = { $engine } keeps no summary of statements
+statements-too-old = TiDB { $version } keeps no summary of statements; it does from v4.0.0 on
+statements-prepared = MariaDB's summary misses statements that { $client } prepares
+statement-coprocessor-tasks = coprocessor tasks
+statement-keys-scanned = keys scanned
+statement-keys-returned = keys returned
+statement-keys-written = keys written
+statement-rows-examined = rows examined
+statement-rows-sent = rows sent
+statement-rows-affected = rows affected
+statement-memory-bytes = bytes of memory
+statement-plans-from-cache = plans from the cache
+statement-without-index = executions without an index
+statement-temporary-tables = temporary tables
+statement-temporary-disk-tables = temporary tables on disk
+statement-sorted-rows = rows sorted
+statement-errors = errors
 head-cost = Dollars per million { $metric ->
     [tpmc] New Orders
     [qpm] queries

@@ -760,6 +760,52 @@ moved-vanished = 消失
 moved-of-load = { $count }（取决于负载）
 moved-more = 另有 { $more } 组计数。
 column-with-it = 一同变化
+head-statements = 语句
+column-statement = 语句
+column-of-transaction = 每个事务所用，{ $side }
+column-execution-time = 单次执行时间
+column-executions = 每个事务的执行次数
+column-stands-out = 每次执行的其他差异
+statements-told = { $workload }：一个事务的语句在基线上用时 { $before }，在候选上用时 { $after }；差异主要来自 { $statement }（{ $more }）。
+statements-spread = { $workload }：一个事务的语句在基线上用时 { $before }，在候选上用时 { $after }；没有哪一条语句的差异既占大部分又超出试验的波动。
+statements-most = 差异主要来自 { $statement }{ $figures }
+statements-most-taken = 差异主要来自 { $statement }（每次执行：{ $figures }）
+statements-figure = { $figure }先为 { $before }，后为 { $after }
+statements-unclear = （{ $change }）
+statements-more = 另有 { $more } 条语句。
+statements-plan = { $statement } 的执行计划变了，涉及其 { $share } 的执行：{ $change }。
+statements-plans = { $count } 条语句的执行计划变了：{ $change }
+statements-no-plan = 执行计划没有变化
+statements-no-plan-changed = 执行计划没有变化。
+statements-same-operators = 算子相同，但表、索引或范围不同
+statements-difference = 两个执行计划的逐行对比
+statements-replayers = 重现执行计划（PLAN REPLAYER）：{ $names }。
+statements-otherwise = 这些试验中，服务器启用了 performance_schema，客户端发送文本而不是预处理语句（--db-ps-mode=disable）：其数据只能相互比较。
+statements-plans-unknown = MariaDB 不保留执行计划，因此无法得知是否有变化。
+statements-untold = 语句太多，服务器无法全部区分：基线有 { $before } 次执行、候选有 { $after } 次执行不在任何一行中。
+statements-trials = { $trials ->
+    [one] 每一方 1 次试验：看不出同一方各次试验之间的差距。
+   *[other] 每一方 { $trials } 次试验。
+}
+statements-about = 来自得出结论之后、不参与结论的少量试验，由服务器自身汇总；表名仅编号不同的语句合并计算。未做检验：差异只是线索。括号中：两方的差距不大于同一方各次试验之间的差距。
+statements-not = 无法得知语句的情况：{ $why }
+statements-none = { $engine } 不保留语句汇总
+statements-too-old = TiDB { $version } 不保留语句汇总；从 v4.0.0 起才有
+statements-prepared = MariaDB 的汇总不含 { $client } 预处理的语句
+statement-coprocessor-tasks = 协处理器任务
+statement-keys-scanned = 扫描的键
+statement-keys-returned = 返回的键
+statement-keys-written = 写入的键
+statement-rows-examined = 检查的行
+statement-rows-sent = 发送的行
+statement-rows-affected = 影响的行
+statement-memory-bytes = 内存字节
+statement-plans-from-cache = 命中缓存的计划
+statement-without-index = 未用索引的执行
+statement-temporary-tables = 临时表
+statement-temporary-disk-tables = 磁盘临时表
+statement-sorted-rows = 排序的行
+statement-errors = 错误
 head-cost = 每百万{ $metric ->
     [tpmc] 笔 New Order
     [qpm] 次查询

@@ -34,6 +34,7 @@ from benchlab.report.sentences import (
     moved,
     profiles,
     split,
+    statements,
     watched,
     why,
     wording,
@@ -232,10 +233,9 @@ def environment(form: Literal["md", "html"], *packages: str) -> jinja2.Environme
     made.filters["yaml"] = lambda text: Markup(_in_front_matter(text))
     made.globals.update(
         answer=answer, wording=wording, method=method, cost=cost, looked=looked, split=split,
-        moved=moved, profiles=profiles, watched=watched, why=why,
-        document=document_tables, figures=figures,
-        counts=counts, hosts=hosts, hardware=hardware, software=software,
-        commands=software.commands_of, items=items,
+        moved=moved, profiles=profiles, statements=statements, watched=watched, why=why,
+        document=document_tables, figures=figures, counts=counts, hosts=hosts, hardware=hardware,
+        software=software, commands=software.commands_of, items=items,
         stem=charts.file_stem, signs=answer.SIGNS, charts=charts, key=picture.key, style=style,
         parts_of_reports=f"report-parts.{form}.j2",
         PLACE=wording.PLACE, REFERENCE=REFERENCE, MISSING=MISSING,

@@ -28,7 +28,7 @@ from benchlab.language import Message, message
 from benchlab.plan.metric import THROUGHPUT, Metric, kinds
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan
-from benchlab.report.model import counts, profiles
+from benchlab.report.model import counts, profiles, statements
 from benchlab.report.model.report import CHANGES
 from benchlab.report.model.series import ReadObject
 from benchlab.results.diagnosis import Kind
@@ -64,7 +64,8 @@ def read(
         moved[name] = _ranked(plan, rounds, trials)
         if _has_split(workload):
             splits[name] = _split(plan, rounds, trials)
-    return Causes(splits, moved, profiles.read(campaign, read_object))
+    of = campaign, read_object
+    return Causes(splits, moved, statements.read(*of), profiles.read(*of))
 
 
 def _rows(comparison: Comparison, result: TrialResult, read_object: ReadObject) -> list[Row]:
@@ -133,10 +134,11 @@ def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
 def to_json(known: Causes, workload: str) -> dict[str, Any]:
     """What is known of one workload, for ``report.json``."""
     split, moved = known.splits.get(workload), known.ranked.get(workload)
-    functions = known.profiles.get(workload)
+    executed, functions = known.statements.get(workload), known.profiles.get(workload)
     return {
         **({"split": _split_json(split)} if split else {}),
         **({"moved": _moved_json(moved)} if moved else {}),
+        **({"statements": statements.to_json(executed)} if executed else {}),
         **({"functions": _functions_json(functions)} if functions else {}),
     }
 
