@@ -36,6 +36,7 @@ PAGES = (
     "compare/?first=week-006&second=week-013",
     "history/",
     HISTORY,
+    "findings/",
     "plan/?report=sysbench_local",
     "plan/?report=sysbench_local&rounds=x",
     "plan/?report=sysbench_v520_vs_v511&language=zh",

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
+from benchlab.analysis.cause.causes import Causes
 from benchlab.analysis.verdict.calibration_checks import RoundMeans
 from benchlab.analysis.verdict.estimates import Shown
 from benchlab.analysis.verdict.rounds import Rounds
@@ -96,3 +97,4 @@ FIGURES = Form[Sequence[Rounds]]("figures", _rounds_to_json, _rounds_from_json)
 MEANS: Form[RoundMeans] = _by_key("round_means", list, list)
 SQUARES: Form[Shown] = _by_key("squares", lambda of: [float(one) for one in astuple(of)], _squares)
 DOUBTS = validated("doubts", TypeAdapter(Doubted))
+CAUSES = validated("causes", TypeAdapter(Causes))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from benchlab.analysis.cause.causes import Causes
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, compare, estimates
 from benchlab.analysis.verdict.aa_campaigns import figures_of
@@ -19,6 +19,7 @@ from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.estimates import Calibration
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.campaign.kept_figures import (
+    CAUSES,
     DOUBTS,
     FIGURES,
     FORM,
@@ -61,8 +62,25 @@ class Outcome:
     comparison: Comparison
 
     def causes(self, store: Store) -> Causes:
-        """Why workloads changed; reads the counts of all their trials."""
-        return causes.read(self.campaign, self.comparison, self.trials, store.read_bytes)
+        """Why workloads changed."""
+        return causes.diagnosed(self._counted(store), self.campaign, store.read_bytes)
+
+    def _counted(self, store: Store) -> Causes:
+        """What their counts tell.
+
+        The counts of all their trials are read once, and what follows from them is kept, unless
+        some could not be read: they may be there the next time.
+        """
+        of = self.campaign, self.comparison, self.trials
+        if not (inputs := causes.inputs(*of)):
+            return NO_CAUSES
+        name, key = self.campaign.id, key_of(FORM, *inputs)
+        if kept := store.kept.read(CAUSES.part, {name: key}):
+            return CAUSES.from_json(kept[name])
+        found = causes.counted(*of, store.read_bytes)
+        if not found.unread:
+            store.kept.write(CAUSES.part, {name: (key, CAUSES.to_json(found))})
+        return found
 
     def report(self, known: Causes, language: Language | None = None) -> Report:
         """Its report, as the terminal and messages show it."""

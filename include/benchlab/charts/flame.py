@@ -1,13 +1,16 @@
 """A differential flame graph: what each function took on both sides, below the one that calls it.
 
 Example:
-    ``flame({("main", "work"): (60.0, 75.0)}, labels)`` is read without a script.
+    ``flame({("main", "work"): (60.0, 75.0)}, labels)`` is read without a script; with
+    ``flame.js``, which its file has and a page loads, it is zoomed and searched.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from importlib import resources
 from typing import NamedTuple
 
 from benchlab.charts.picture import Picture, text_width
@@ -25,18 +28,29 @@ class Labels(NamedTuple):
 
     Attributes:
         title, remark: above it.
-        legend: of the steps of more, then of less, the strongest first; then of what changed.
+        legend: of the steps of more, then of less, the strongest first; then of what changed, and
+            of what only one side has.
         everything: the name of the outermost frame.
-        frame: a frame's text from its name and both values.
+        sides: what a frame says of its values on both sides, each with the side's name.
         merged: the name of so many narrower frames.
+        find, found: before the field for a search, and what it found, with ``{count}``,
+            ``{baseline}`` and ``{candidate}`` for how many frames, and their shares.
     """
 
     title: str
     remark: str
     legend: tuple[str, ...]
     everything: str
-    frame: Callable[[str, float, float], str]
+    sides: Callable[[float, float], str]
     merged: Callable[[int], str]
+    find: str
+    found: str
+
+
+@cache
+def script() -> str:
+    """What makes flame graphs of a page searchable, and zooms them."""
+    return resources.files("benchlab.charts").joinpath("flame.js").read_text("utf-8")
 
 
 def flame(
@@ -56,9 +70,10 @@ def flame(
     below = [(0.0, 0.0)]
     for _, both in rows:
         below.append((below[-1][0] + both[0], below[-1][1] + both[1]))
-    scale = (_WIDTH - 2 * _EDGE) / sum(below[-1])
+    whole = below[-1]
     depth = 1 + max((len(stack) for stack, _ in rows if rows), default=1)
-    picture = Picture(_WIDTH, 84 + _ROW * depth, "flame")
+    words = {"find": labels.find, "found": labels.found}
+    picture = Picture(_WIDTH, 84 + _ROW * depth, "flame", script(), words)
     picture.text("title", _EDGE, 26, labels.title)
     picture.text("remark", _EDGE, 46, labels.remark)
     _legend(picture, labels.legend)
@@ -73,14 +88,16 @@ def flame(
             both = stop[0] - start[0], stop[1] - start[1]
             if not name:
                 continue
-            if sum(both) < LEAST * sum(below[-1]):
+            if sum(both) < LEAST * sum(whole):
                 narrow, ends = (narrow[0] + both[0], narrow[1] + both[1]), ends + 1
                 continue
-            _frame(picture, labels, name, both, (x, level, scale), name in changed)
+            css = f"{_step(*both)}{' found' * (name in changed)}"
+            width = _frame(picture, labels, name, css, both, whole, (x, level))
             work.append((numbers[0], numbers[-1] + 1, level + 1, x))
-            x += scale * sum(both)
+            x += width
         if ends:
-            _frame(picture, labels, labels.merged(ends), narrow, (x, level, scale), False)
+            css = f"{_step(*narrow)} merged"
+            _frame(picture, labels, labels.merged(ends), css, narrow, whole, (x, level))
     return picture
 
 
@@ -88,32 +105,36 @@ def _frame(
     picture: Picture,
     labels: Labels,
     name: str,
+    css: str,
     both: tuple[float, float],
-    place: tuple[float, int, float],
-    changed: bool,
-) -> None:
-    x, level, scale = place
-    width, y = scale * sum(both), 76 + _ROW * level
-    with picture.group(title=labels.frame(name, *both)):
-        css = f"frame {_step(*both)}{' found' * changed}"
-        picture.box(css, round(x, 2), y, round(x + width, 2), y + _ROW - 1)
+    whole: tuple[float, float],
+    place: tuple[float, int],
+) -> float:
+    """Draw a frame, and return its width."""
+    x, y = place[0], 76 + _ROW * place[1]
+    width = (_WIDTH - 2 * _EDGE) * sum(both) / sum(whole)
+    share = " ".join(f"{100 * one / (of or 1):.3g}" for one, of in zip(both, whole, strict=True))
+    with picture.group(title=f"{name}\n{labels.sides(*both)}", share=share):
+        picture.box(f"frame {css}", round(x, 2), y, round(x + width, 2), y + _ROW - 1)
         room = int((width - 6) / _LETTER)
         if room >= 4:
             short = name.rpartition("/")[2]
             fits = text_width(short) <= width - 6
             picture.text("", round(x + 3, 2), y + 12, short if fits else f"{short[: room - 1]}…")
+    return width
 
 
 def _step(baseline: float, candidate: float) -> str:
     more, less = max(baseline, candidate), min(baseline, candidate)
     way = "up" if candidate > baseline else "down"
-    return next((f"{way} {name}" for ratio, name in _STEPS if more >= ratio * less), "same")
+    step = next((f"{way} {name}" for ratio, name in _STEPS if more >= ratio * less), "same")
+    return step if less else f"{step} alone"
 
 
 def _legend(picture: Picture, texts: tuple[str, ...]) -> None:
     steps = [f"{way} {name}" for way in ("up", "down") for _, name in _STEPS]
     x = _EDGE
-    for css, text in zip((*steps, "same found"), texts, strict=True):
+    for css, text in zip((*steps, "same found", "same alone"), texts, strict=True):
         picture.box(f"frame {css}", x, 56, x + 14, 68)
         picture.text("tick", x + 20, 67, text)
         x += 36 + text_width(text)

@@ -1,4 +1,4 @@
-"""SVG pictures, drawn mark by mark, with neither scripts nor fonts of their own.
+"""SVG pictures, drawn mark by mark, without fonts of their own; they need no script.
 
 Marks have CSS classes; ``charts.css`` has their colours for light and dark pages::
 
@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 
 from markupsafe import Markup, escape
 
@@ -117,10 +118,23 @@ _GAP, _CAPTION = 24, 26
 
 
 class Picture:
-    """Marks in a frame of ``width`` by ``height`` pixels; ``kind`` is its CSS class."""
+    """Marks in a frame of ``width`` by ``height`` pixels; ``kind`` is its CSS class.
 
-    def __init__(self, width: float, height: float, kind: str = "") -> None:
-        self.width, self.height, self.kind = width, height, kind
+    Args:
+        script: what its file has a script for, beside what it shows without; a page loads it.
+        data: what that script reads of the whole picture, by the name of an attribute ``data-...``.
+    """
+
+    def __init__(
+        self,
+        width: float,
+        height: float,
+        kind: str = "",
+        script: str = "",
+        data: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.width, self.height, self.kind, self.script = width, height, kind, script
+        self._data = _data(data)
         self._marks: list[str] = []
 
     def line(self, css: str, x1: float, y1: float, x2: float, y2: float) -> None:
@@ -151,11 +165,13 @@ class Picture:
         self.path(f"mark {series} {css}".rstrip(), f"M{x - size:g} {y:g}{shape}")
 
     @contextmanager
-    def group(self, css: str = "", title: str = "", href: str = "") -> Iterator[None]:
+    def group(self, css: str = "", title: str = "", href: str = "", **data: str) -> Iterator[None]:
         """Group the marks drawn in this context; ``title``: its tooltip, ``href``: its link."""
         name = "a" if href else "g"
-        attributes = (f' class="{css}"' if css else "") + (
-            f' href="{escape(href)}"' if href else ""
+        attributes = (
+            (f' class="{css}"' if css else "")
+            + (f' href="{escape(href)}"' if href else "")
+            + _data(data)
         )
         tooltip = f"<title>{escape(title)}</title>" if title else ""
         self._marks.append(f"<{name}{attributes}>{tooltip}")
@@ -192,6 +208,9 @@ class Picture:
             f' xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" height="{self.height:g}"'
         )
         svg = self._svg(size).replace(">", f"><style>{_style_of_files()}</style>", 1)
+        if self.script:
+            script = f"<script><![CDATA[\n{self.script}]]></script>\n</svg>"
+            svg = svg.removesuffix("</svg>") + script
         return f'<?xml version="1.0" encoding="utf-8"?>\n{svg}\n'.encode()
 
     def _svg(self, attributes: str) -> str:
@@ -199,7 +218,11 @@ class Picture:
         marks = "\n".join([paper, *self._marks])
         css = f"chart {self.kind}".rstrip()
         box = f"0 0 {self.width:g} {self.height:g}"
-        return f'<svg class="{css}" viewBox="{box}"{attributes}>\n{marks}\n</svg>'
+        return f'<svg class="{css}" viewBox="{box}"{self._data}{attributes}>\n{marks}\n</svg>'
+
+
+def _data(values: Mapping[str, str]) -> str:
+    return "".join(f' data-{name}="{escape(value)}"' for name, value in values.items())
 
 
 def key(series: str) -> Picture:

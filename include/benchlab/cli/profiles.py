@@ -12,6 +12,7 @@ from benchlab.analysis.cause.profiles import compare
 from benchlab.charts.picture import write
 from benchlab.cli import profiles_text
 from benchlab.cli.options import Json, show
+from benchlab.plan.documents import write_text
 from benchlab.results.pprof import read
 
 app = typer.Typer()
@@ -55,6 +56,10 @@ def profiles(
         Path | None,
         typer.Option(metavar="FILE", help="draw a differential flame graph, as .svg"),
     ] = None,
+    speedscope: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="write both sides as JSON for speedscope.app"),
+    ] = None,
 ) -> None:
     """Show from several profiles of each side which functions became dearer.
 
@@ -71,4 +76,6 @@ def profiles(
     )
     if picture is not None:
         write(picture, profiles_text.picture(found))
+    if speedscope is not None:
+        write_text(speedscope, profiles_text.for_speedscope(found))
     show(found, as_json, profiles_text.to_json, profiles_text.render)

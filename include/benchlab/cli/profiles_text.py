@@ -1,7 +1,8 @@
-"""Compared profiles in a terminal, as JSON and as a picture."""
+"""Compared profiles in a terminal, as JSON, for speedscope and as a picture."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rich.text import Text
@@ -12,6 +13,7 @@ from benchlab.charts.picture import Picture
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.report.charts import flame_labels
+from benchlab.report.formats import speedscope
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.model.profiles import figures
 from benchlab.report.sentences import profiles
@@ -45,6 +47,13 @@ def _title(found: Compared) -> str:
     baseline, candidate = found.counts
     name = found.sample_type.name
     return english().say("profiles-title", type=name, baseline=baseline, candidate=candidate)
+
+
+def for_speedscope(found: Compared) -> str:
+    """What ``--speedscope`` writes."""
+    say = english().say
+    sides = say("side-baseline"), say("side-candidate")
+    return json.dumps(speedscope.to_json(found, _title(found), sides))
 
 
 def picture(found: Compared) -> Picture:

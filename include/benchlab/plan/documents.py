@@ -115,7 +115,7 @@ def is_utf16(content: bytes) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a configuration file, as a whole or not at all.
+    """Write a file of text, as a whole or not at all.
 
     Raises:
         SpecError: it cannot be written; names the file.

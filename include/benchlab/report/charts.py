@@ -203,17 +203,21 @@ def flame_labels(language: Language, found: Compared, title: str) -> Labels:
     """The words of a flame graph of compared profiles."""
     say = language.say
 
-    def frame(name: str, baseline: float, candidate: float) -> str:
-        both = (profiles.amount(found, one, language) for one in (baseline, candidate))
-        return f"{name}: {' → '.join(both)}"
+    def sides(baseline: float, candidate: float) -> str:
+        which = "both" if baseline and candidate else "gone" if baseline else "new"
+        both = {"baseline": baseline, "candidate": candidate}
+        amounts = {side: profiles.amount(found, one, language) for side, one in both.items()}
+        return say("flame-sides", which=which, **amounts)
 
     return Labels(
         title,
         say("flame-remark", least=Numbers(language).share(flames.LEAST, 1)),
-        tuple(say(f"flame-step-{n}") for n in range(1, 6)),
+        tuple(say(f"flame-step-{n}") for n in range(1, 7)),
         say("flame-everything"),
-        frame,
+        sides,
         lambda count: say("flame-merged", count=count),
+        say("flame-find"),
+        say("flame-found", count="{count}", baseline="{baseline}", candidate="{candidate}"),
     )
 
 

@@ -23,7 +23,7 @@ from benchlab_airflow.page.navigation import PREFIX
 from benchlab_airflow.page.rights import LANGUAGE, NotAllowed, person, reader, store_failed
 
 # Pages load only their own styles and scripts, and are framed only by Airflow.
-_HEADERS = {
+HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
@@ -56,7 +56,7 @@ async def _with_headers(
         # Links in Airflow's menu have no language, so the cookie keeps it.
         path = request.scope["root_path"]
         response.set_cookie(LANGUAGE, language, _A_YEAR_S, path=path, httponly=True)
-    for name, value in _HEADERS.items():
+    for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
 

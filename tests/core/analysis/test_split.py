@@ -187,7 +187,7 @@ def test_a_split_needs_the_cpu_of_every_server_that_counts() -> None:
     own = rounds(figures, 6, [4])
     why = split(own, counted(own, figures))
     assert str(why) == "no trial of one side, or of both, has the CPU time of TiKV"
-    assert str(split(own, {})) == "the servers' counters were not read"
+    assert str(split(own, {})) == "there are no counts of the servers"
 
 
 def test_rounds_and_threads_without_counts_are_left_out_and_said() -> None:

@@ -10,18 +10,21 @@ from benchlab.charts.flame import Labels, flame
 LABELS = Labels(
     "Title",
     "Remark",
-    ("1", "2", "3", "4", "5"),
+    ("1", "2", "3", "4", "5", "6"),
     "all",
-    lambda name, baseline, candidate: f"{name}: {baseline:g} > {candidate:g}",
+    lambda baseline, candidate: f"{baseline:g} > {candidate:g}",
     lambda count: f"{count} narrower",
+    "Find",
+    "{count} found: {baseline}, {candidate}",
 )
 
 
 def frames(stacks: dict[tuple[str, ...], tuple[float, float]]) -> dict[str, tuple[float, str]]:
     """Width in pixels and CSS class of each frame, by its title."""
     drawn = flame(stacks, LABELS, {"work"}).file().decode()
-    found = re.findall(r'<title>(.*?)</title>\s*<rect class="(.*?)".*?width="(.*?)"', drawn)
-    return {title: (float(width), css) for title, css, width in found}
+    pattern = r'<title>(.*?)</title>\s*<rect class="(.*?)".*?width="(.*?)"'
+    found = re.findall(pattern, drawn, re.DOTALL)
+    return {title.replace("\n", ": "): (float(width), css) for title, css, width in found}
 
 
 def test_a_frames_width_is_the_mean_of_both_sides() -> None:
@@ -29,8 +32,8 @@ def test_a_frames_width_is_the_mean_of_both_sides() -> None:
     found = frames({("main", "work"): (75, 75), ("main", "old"): (25, 0), ("main", "new"): (0, 25)})
     whole = found["all: 100 &gt; 100"][0]
     assert found["work: 75 &gt; 75"] == (0.75 * whole, "frame same found")
-    assert found["old: 25 &gt; 0"] == (0.125 * whole, "frame down much")
-    assert found["new: 0 &gt; 25"] == (0.125 * whole, "frame up much")
+    assert found["old: 25 &gt; 0"] == (0.125 * whole, "frame down much alone")
+    assert found["new: 0 &gt; 25"] == (0.125 * whole, "frame up much alone")
 
 
 def test_narrow_frames_are_one_and_their_number_is_said() -> None:

@@ -99,18 +99,62 @@ def test_json_has_every_figure(sides: list[object]) -> None:
 
 
 def test_the_picture_shows_both_sides_and_what_is_gone(sides: list[object], tmp_path: Path) -> None:
-    """One SVG file: every frame has a title with both figures, and no script is needed."""
+    """One SVG file: every frame names the sides with their figures; what is gone is dashed."""
     path = tmp_path / "diff.svg"
     run(*sides, "--picture", path)
     root = ET.fromstring(path.read_bytes())  # noqa: S314 - our own drawing
     space = {"svg": "http://www.w3.org/2000/svg"}
     titles = [one.text or "" for one in root.findall(".//svg:title", space)]
-    (gone,) = [one for one in titles if one.startswith("exec.hash:")]
-    assert gone.endswith("→ 0.00%")
-    assert "everything: 100.00% → 100.00%" in titles
-    assert not root.findall(".//svg:script", space)
+    (gone,) = [one for one in root.iter() if (one.text or "").startswith("exec.hash\n")]
+    assert (gone.text or "").endswith("%, gone from the candidate")
+    (box,) = [group[1] for group in root.iter() if gone in [*group]]
+    assert "alone" in box.get("class", "").split()
+    assert "everything\nbaseline 100.00%, candidate 100.00%" in titles
     outlined = [one for one in root.iter() if "found" in one.get("class", "").split()]
     assert len(outlined) >= 2
+
+
+@pytest.mark.parametrize("costs", [[], [500, 505, 498, 502, 520, 523, 518, 522]], ids=len)
+def test_speedscope_gets_both_sides(
+    sides: list[object], tmp_path: Path, costs: list[float]
+) -> None:
+    """Every stack with its mean, as shares or as microseconds; what a side lacks is left out."""
+    path = tmp_path / "both.json"
+    given = ["--cpu-us-per-transaction", *costs] if costs else []
+    run(*sides, *given, "--speedscope", path)
+    made = json.loads(path.read_text("utf-8"))
+    names = [frame["name"] for frame in made["shared"]["frames"]]
+    assert len(set(names)) == len(names)
+    assert [one["name"] for one in made["profiles"]] == ["baseline", "candidate"]
+    for one, total, lacking in zip(
+        made["profiles"],
+        [501.25, 520.75] if costs else [100, 100],
+        ["exec.hash2", "exec.hash"],
+        strict=True,
+    ):
+        assert (one["type"], one["unit"]) == ("sampled", "microseconds" if costs else "none")
+        assert one["endValue"] - one["startValue"] == pytest.approx(sum(one["weights"]))
+        assert one["endValue"] == pytest.approx(total)
+        stacks = [[names[number] for number in stack] for stack in one["samples"]]
+        assert len(stacks) == len(one["weights"]) == 3
+        assert all(stack[0] == "main.run" and lacking not in stack for stack in stacks)
+
+
+def test_recorded_profiles_are_written_for_speedscope(tmp_path: Path) -> None:
+    """TiDB's own, inlined and recursive functions included: the same time by function."""
+    recorded, path = RECORDED / "tidb_cpu.pb.gz", tmp_path / "both.json"
+    shown = json.loads(
+        run("--baseline", recorded, "--candidate", recorded, "--speedscope", path, "--json").output
+    )
+    made = json.loads(path.read_text("utf-8"))
+    names = [frame["name"] for frame in made["shared"]["frames"]]
+    own = dict.fromkeys(names, 0.0)
+    baseline = made["profiles"][0]
+    for stack, weight in zip(baseline["samples"], baseline["weights"], strict=True):
+        own[names[stack[-1]]] += weight
+    parts = [one for one in shown["functions"] if one["kind"] == "own"]
+    assert len(parts) > 10
+    assert all(own[one["name"]] == pytest.approx(100 * one["baseline"]) for one in parts)
 
 
 def test_a_broken_file_and_a_bad_name_are_refused(tmp_path: Path) -> None:

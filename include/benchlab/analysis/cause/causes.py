@@ -23,13 +23,16 @@ class Causes:
 
     Attributes:
         splits: where the time went, by workload whose throughput changed; or why that is not known.
-        ranked: which counts moved, by workload with any change; None where counters were not read.
+        ranked: which counts moved, by workload with any change; None where there are no counts.
+        unread: of how many trials counts could not be read, and of how many that is, by workload
+            with any such trial.
         statements: which statements and plans changed, by workload that was diagnosed.
         profiles: which functions changed, by workload that was diagnosed, and by kind.
     """
 
     splits: Mapping[str, Split | Message] = field(default_factory=dict)
     ranked: Mapping[str, Ranked | None] = field(default_factory=dict)
+    unread: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     statements: Mapping[str, ComparedStatements] = field(default_factory=dict)
     profiles: Mapping[str, Mapping[Kind, Profiles]] = field(default_factory=dict)
 

@@ -817,7 +817,8 @@ moved-in-short = of { $counts } counts, { $moved } moved with it, the clearest {
 }
 moved-none = { $workload }: none of { $counts } counts moved with it beyond chance.
 moved-few = { $workload }: no count has three complete rounds, so what changed with it cannot be told.
-moved-uncounted = What changed with these workloads is not known: the servers' counters were not read.
+moved-uncounted = What changed with these workloads is not known: there are no counts of the servers.
+moved-unread = The counts of { $unread } of { $trials } trials could not be read, and take no part here.
 moved-appeared = appeared
 moved-vanished = vanished
 moved-of-load = { $count } (depends on the load)
@@ -955,7 +956,7 @@ split-fewer = This rests on { $rounds } of the { $of } rounds that the verdict r
 }: the other trials have no counts that can be compared.
 split-apart = In these trials, in the part of the run that was counted, throughput changed by { $own }; by the verdict it is { $verdict }.
 split-lacking = { $workloads }: where the time went cannot be told, because { $why }.
-split-unread = the servers' counters were not read
+split-unread = there are no counts of the servers
 split-foreign = Benchlab does not reach the CPU counters of servers that it did not deploy
 split-without = no trial of one side, or of both, has the CPU time of { $what }
 split-few = too few rounds have comparable counts on both sides ({ $rounds }; at least { $least } are needed)
@@ -1106,6 +1107,14 @@ flame-step-2 = +10% or more
 flame-step-3 = half or less
 flame-step-4 = -9% or more
 flame-step-5 = outlined: found changed
+flame-step-6 = dashed: on one side only
+flame-sides = { $which ->
+    [gone] baseline { $baseline }, gone from the candidate
+    [new] new, candidate { $candidate }
+   *[both] baseline { $baseline }, candidate { $candidate }
+}
+flame-find = Find
+flame-found = { $count } found: baseline { $baseline }, candidate { $candidate }
 
 ## Series of trials
 

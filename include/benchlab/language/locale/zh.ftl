@@ -754,7 +754,8 @@ moved-in-short = { $counts } 项计数中有 { $moved } 项随之变化，最明
 }
 moved-none = { $workload }：{ $counts } 项计数中没有一项的变化超出偶然。
 moved-few = { $workload }：没有一项计数有三个完整的轮次，因此无法判断同时发生的变化。
-moved-uncounted = 无法得知与这些负载同时发生的变化：未读取服务器的计数器。
+moved-uncounted = 无法得知与这些负载同时发生的变化：没有服务器的计数。
+moved-unread = { $trials } 次试验中有 { $unread } 次的计数无法读取，未参与此处的计算。
 moved-appeared = 出现
 moved-vanished = 消失
 moved-of-load = { $count }（取决于负载）
@@ -881,7 +882,7 @@ split-fewer = 这里依据的是结论所依据的 { $of } 轮中的 { $rounds }
 }：其余试验没有可比较的计数。
 split-apart = 在这些试验的计数时段内，吞吐量变化为 { $own }；结论中为 { $verdict }。
 split-lacking = { $workloads }：看不出时间用在了哪里，因为{ $why }。
-split-unread = 没有读取服务器的计数器
+split-unread = 没有服务器的计数
 split-foreign = 服务器不是由 Benchlab 部署的，其 CPU 计数器无法读取
 split-without = 有一侧的所有试验都没有 { $what } 的 CPU 时间
 split-few = 两侧都有可比较计数的轮次太少（{ $rounds } 轮，至少需要 { $least } 轮）
@@ -1029,6 +1030,14 @@ flame-step-2 = +10% 或以上
 flame-step-3 = 一半或以下
 flame-step-4 = -9% 或以上
 flame-step-5 = 描边：判定有变化
+flame-step-6 = 虚线：仅一方有
+flame-sides = { $which ->
+    [gone] 基线 { $baseline }，候选中已消失
+    [new] 新出现，候选 { $candidate }
+   *[both] 基线 { $baseline }，候选 { $candidate }
+}
+flame-find = 查找
+flame-found = 找到 { $count } 个：基线 { $baseline }，候选 { $candidate }
 
 ## Series of trials
 

@@ -6,8 +6,8 @@ Example:
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +34,8 @@ from benchlab.report.model.series import ReadObject
 from benchlab.results.diagnosis import Kind
 from benchlab.results.records import Campaign, TrialResult
 
+log = logging.getLogger(__name__)
+
 CONFIDENCE = 0.95
 _Trials = Sequence[tuple[TrialResult, Sequence[Row]]]
 """The trials of a workload, with what a query took in each."""
@@ -45,38 +47,87 @@ def read(
     results: Sequence[TrialResult],
     read_object: ReadObject,
 ) -> Causes:
+    """Split and rank the counts of every workload with a change; read what diagnosis found.
+
+    See :func:`counted` and :func:`diagnosed`.
+    """
+    found = counted(campaign, comparison, results, read_object)
+    return diagnosed(found, campaign, read_object)
+
+
+def diagnosed(known: Causes, campaign: Campaign, read_object: ReadObject) -> Causes:
+    """The same with what diagnosis trials found, which is computed already."""
+    of = campaign, read_object
+    return dataclasses.replace(known, statements=statements.read(*of), profiles=profiles.read(*of))
+
+
+def counted(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    read_object: ReadObject,
+) -> Causes:
     """Split and rank the counts of every workload with a change.
 
     A trial takes part as it does in verdicts. Of counts that a gate leaves out, and of trials whose
     counts cannot be read, nothing is known.
     """
-    if not comparison.has_verdicts:
+    if not (changed := _changed(comparison)):
         return NO_CAUSES
     plan, splits, moved = campaign.wanted, {}, {}
+    unread = dict[str, tuple[int, int]]()
     used, _ = usable_trials(plan, results)
     measured = {rounds.workload: rounds for rounds in rounds_of(plan, used)}
-    for workload in comparison.workloads:
-        if not any(found.verdict in CHANGES for _, found in workload.decided):
-            continue
+    for workload in changed:
         rounds, name = measured[workload.name], workload.name
         own = (result for result in used if result.trial.workload == name)
-        trials = [(result, _rows(comparison, result, read_object)) for result in own]
+        found = [(result, _rows(comparison, result, read_object)) for result in own]
+        trials = [(result, rows or ()) for result, rows in found]
+        if lost := sum(rows is None for _, rows in found):
+            unread[name] = lost, len(found)
         moved[name] = _ranked(plan, rounds, trials)
         if _has_split(workload):
             splits[name] = _split(plan, rounds, trials)
-    of = campaign, read_object
-    return Causes(splits, moved, statements.read(*of), profiles.read(*of))
+    return Causes(splits, moved, unread)
 
 
-def _rows(comparison: Comparison, result: TrialResult, read_object: ReadObject) -> list[Row]:
-    """What a query took of what is compared; empty where it was not read, or is lost."""
-    with contextlib.suppress(BenchlabError):
+def inputs(
+    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+) -> list[object]:
+    """What the causes of a campaign follow from; empty where there are none.
+
+    Neither a trial nor its counts change once they are stored.
+    """
+    if not (changed := _changed(comparison)):
+        return []
+    return [
+        *(trial.id for trial in campaign.wanted.trials),
+        *((one.trial.id, one.attempt, one.valid, one.counts) for one in results),
+        *((workload.name, _has_split(workload)) for workload in changed),
+        *(gate.model_dump_json() for gate in comparison.leaving_out),
+    ]
+
+
+def _changed(comparison: Comparison) -> list[WorkloadComparison]:
+    """The workloads with a change, where there are verdicts."""
+    return [
+        workload
+        for workload in (comparison.workloads if comparison.has_verdicts else ())
+        if any(found.verdict in CHANGES for _, found in workload.decided)
+    ]
+
+
+def _rows(comparison: Comparison, result: TrialResult, read_object: ReadObject) -> list[Row] | None:
+    """What a query took of what is compared; None where that was kept, and cannot be read."""
+    try:
         return [
             row
             for row in (counts.read(read_object(result.counts)) if result.counts else ())
             if not leaving_out(comparison.leaving_out, result.gates, row.count)
         ]
-    return []
+    except BenchlabError as error:
+        log.warning("counts of %s are not used: %s", result.trial.id, error)
+        return None
 
 
 def _figures(trials: _Trials, value: Callable[[Row], float | None]) -> Iterator[Figure]:
@@ -135,7 +186,9 @@ def to_json(known: Causes, workload: str) -> dict[str, Any]:
     """What is known of one workload, for ``report.json``."""
     split, moved = known.splits.get(workload), known.ranked.get(workload)
     executed, functions = known.statements.get(workload), known.profiles.get(workload)
+    unread = known.unread.get(workload)
     return {
+        **({"trials_with_unread_counts": unread[0]} if unread else {}),
         **({"split": _split_json(split)} if split else {}),
         **({"moved": _moved_json(moved)} if moved else {}),
         **({"statements": statements.to_json(executed)} if executed else {}),

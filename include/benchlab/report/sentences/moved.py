@@ -33,13 +33,24 @@ def workloads(report: Report) -> list[Moved]:
     ]
 
 
-def about(report: Report) -> str:
-    """What the tables are; or that nothing was read. Empty where no workload changed."""
+def about(report: Report) -> list[str]:
+    """What the tables are, or that there are none; and what could not be read.
+
+    Empty where no workload changed.
+    """
     if not report.causes.ranked:
-        return ""
-    return report.language.say(
-        "moved-about" if any(report.causes.ranked.values()) else "moved-uncounted"
-    )
+        return []
+    which = "moved-about" if any(report.causes.ranked.values()) else "moved-uncounted"
+    return [report.language.say(which), *unread(report, *report.causes.unread)]
+
+
+def unread(report: Report, *workloads: str) -> list[str]:
+    """Of how many trials of these workloads the counts could not be read, if of any."""
+    found = [report.causes.unread[name] for name in workloads if name in report.causes.unread]
+    if not found:
+        return []
+    lost, trials = map(sum, zip(*found, strict=True))
+    return [report.language.say("moved-unread", unread=lost, trials=trials)]
 
 
 def columns(report: Report) -> list[str]:

@@ -13,7 +13,7 @@ from benchlab.language import Message, message
 from benchlab.language.names import items
 from benchlab.report.model.causes import CONFIDENCE
 from benchlab.report.model.report import Report, Section
-from benchlab.report.sentences import wording
+from benchlab.report.sentences import moved, wording
 
 # From this difference on, the throughput of the trials that have counts is not the verdict's.
 _APART_PCT = 1.0
@@ -98,7 +98,7 @@ def title(report: Report, part: Part) -> str:
 
 def notes(report: Report, section: Section, found: Split) -> list[str]:
     """Where it rests on fewer trials than the verdict, or on another change of throughput."""
-    say, said = report.language.say, []
+    say, said = report.language.say, list[str]()
     ours, theirs = (
         items(map(str, threads), report.language)
         for threads in (found.threads, found.verdict_threads)
@@ -112,7 +112,7 @@ def notes(report: Report, section: Section, found: Split) -> list[str]:
     if verdict is not None and abs(own - verdict) >= _APART_PCT:
         change = report.numbers.change
         said.append(say("split-apart", own=change(own), verdict=change(verdict)))
-    return said
+    return said + moved.unread(report, section.figures.name)
 
 
 def _told(report: Report, which: str, part: Part, sign: int) -> Message:
