@@ -37,7 +37,7 @@ def run(machine: Machine, campaign: str) -> None:
     """A campaign that is diagnosed, whatever it finds."""
     machine.run(
         *("tests.builders.profiling_only", "run", "sysbench_local", "--campaign", campaign),
-        *machine.settings(diagnose="always", deployments=1, rounds=2, seconds=3),
+        *machine.settings(diagnose="always", deployments=1, rounds=2, seconds=5),
     )
 
 
