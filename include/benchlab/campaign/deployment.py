@@ -9,6 +9,7 @@ from pathlib import Path
 from benchlab.analysis.gates.gates import Gate
 from benchlab.engines.database import OPEN_USER, USER, Database
 from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.engines import Components
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.results.records import Campaign
@@ -28,6 +29,7 @@ class TrialSetup:
         password: the password of the databases.
         gates: the gates of trials.
         rate: see :attr:`benchlab.workloads.client.Session.rate`.
+        items: configuration items that the side's servers have in addition.
     """
 
     deployment: Deployment
@@ -36,14 +38,17 @@ class TrialSetup:
     password: str = field(repr=False)
     gates: Sequence[Gate]
     rate: int | str | None = None
+    items: Components = field(default_factory=dict)
 
     def engine(self, trial: PlannedTrial) -> Database:
-        """A trial's side, with the configuration items that apply to its workload only."""
+        """A trial's side, with the configuration items that it or its workload alone has."""
         side, plan = self.deployment.engine(trial.side), self.campaign.plan
         if not plan.can.administers:
             return side
         items = self.campaign.report_type.items_of(plan.engine, trial.workload)
-        return side.with_components(items) if items else side
+        for more in (items, self.items):
+            side = side.with_components(more) if more else side
+        return side
 
 
 def client_config(deployment: Deployment, side: Side) -> Path:

@@ -4,7 +4,8 @@ They come after the verdict, while the hosts are there: of each changed workload
 evidence first, each kind of look in rounds with the sides in turn, restored and warmed up as
 always. They take at most a quarter of the planned time, and only what the budget has left. Each is
 recorded once it has ended, so that a repeated call goes on after the last one. Nothing that goes
-wrong here fails the campaign: what could not be looked at is recorded with the reason.
+wrong here fails the campaign: what could not be looked at is recorded with the reason. Where a
+server ends in a trial, the look itself is suspected: the trial is not tried again.
 
 Example:
     ``Diagnosing(campaign, state, sequence, OBSERVERS).run().trials``
@@ -19,12 +20,15 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
 from benchlab.campaign import trial as trials
+from benchlab.campaign import trial_columns
 from benchlab.campaign.deployment import TrialSetup
+from benchlab.campaign.profiling import Allocations, Cpu
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.state import TRIES, StateFile
+from benchlab.campaign.statements import StatementObserver
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import BenchlabError, LockHeldError, StoreError
-from benchlab.language import Said, message, said_by
+from benchlab.language import Message, Said, message, said_by
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.plan.steps import diagnosis_minutes, minutes_after_trials, trial_minutes
@@ -86,6 +90,15 @@ class Observer(Protocol):
         """
 
 
+class _EndedError(BenchlabError):
+    """Servers ended while a trial looked at them: a message on each."""
+
+    def __init__(self, kind: Kind, servers: Sequence[Message]) -> None:
+        self.servers = tuple(dict.fromkeys(str(dict(one.values)["server"]) for one in servers))
+        what = message(f"look-{kind}")
+        super().__init__(message("diagnosis-ended", kind=what, said=servers[0]))
+
+
 class _Wanted(NamedTuple):
     """A diagnosis trial that is to be made."""
 
@@ -94,7 +107,7 @@ class _Wanted(NamedTuple):
     trial: PlannedTrial
 
 
-OBSERVERS: tuple[Observer, ...] = ()
+OBSERVERS: tuple[Observer, ...] = (StatementObserver(), Cpu(), Allocations())
 """All of them, in the order in which they look."""
 
 
@@ -174,7 +187,10 @@ class Diagnosing:
             if (why := self._refused(wanted, known)) is not None:
                 known = known.without(why)
                 continue
-            known = self._keep(known.with_trial(self._taken(wanted)))
+            taken = self._taken(wanted)
+            if taken.ended and taken.why_not is not None:
+                known = known.without(taken.why_not)
+            known = self._keep(known.with_trial(taken))
         return self._concluded(workload, known)
 
     def _concluded(self, workload: str, known: Diagnosis) -> Diagnosis:
@@ -224,9 +240,10 @@ class Diagnosing:
         """Why a trial is not made; None if it is."""
         observer, _, planned = wanted
         kind = observer.kind
-        failed = [one for one in known.trials if one.kind == kind and one.why_not is not None]
-        if failed:  # it would only fail again
-            return failed[0].why_not
+        for one in known.trials:
+            # It would only fail again; of servers that ended, others may be left.
+            if one.kind == kind and one.why_not is not None and not one.ended:
+                return one.why_not
         if (why := observer.lacking(self.sequence.setup(planned), planned.side)) is not None:
             return why
         needed = trial_minutes(self.spec, planned)
@@ -240,7 +257,7 @@ class Diagnosing:
     def _taken(self, wanted: _Wanted) -> Taken:
         """Make a trial, in several tries."""
         observer, number, planned = wanted
-        began, failures = time.monotonic(), list[Said]()
+        began, failures, ended = time.monotonic(), list[Said](), tuple[str, ...]()
         of_it = (planned.workload, observer.kind, number, planned.side, planned.threads)
         for attempt in range(1, TRIES + 1):
             try:
@@ -251,7 +268,10 @@ class Diagnosing:
             except BenchlabError as error:
                 failures.append(said_by(error))
                 self._note("diagnose", "failed", f"{planned.title}, try {attempt}: {error}")
-        return Taken(*of_it, time.monotonic() - began, None, {}, failures[-1])
+                if isinstance(error, _EndedError):
+                    ended = error.servers
+                    break
+        return Taken(*of_it, time.monotonic() - began, None, {}, failures[-1], ended)
 
     def _tried(self, wanted: _Wanted, attempt: int) -> tuple[float | None, dict[str, str]]:
         observer, number, planned = wanted
@@ -278,6 +298,8 @@ class Diagnosing:
             )
             self._is_under_way = True
             collected = trials.collect(setup, planned, begun, lambda phase: None)
+            if ended := trial_columns.how_servers_ended(setup, planned):
+                raise _EndedError(observer.kind, ended)
             found = {**observer.collect(setup, planned, job)}
         finally:
             observer.put_back(setup, planned)

@@ -62,7 +62,11 @@ class Outcome:
     comparison: Comparison
 
     def causes(self, store: Store) -> Causes:
-        """Why workloads changed.
+        """Why workloads changed."""
+        return causes.diagnosed(self._counted(store), self.campaign, store.read_bytes)
+
+    def _counted(self, store: Store) -> Causes:
+        """What their counts tell.
 
         The counts of all their trials are read once, and what follows from them is kept, unless
         some could not be read: they may be there the next time.
@@ -73,7 +77,7 @@ class Outcome:
         name, key = self.campaign.id, key_of(FORM, *inputs)
         if kept := store.kept.read(CAUSES.part, {name: key}):
             return CAUSES.from_json(kept[name])
-        found = causes.read(*of, store.read_bytes)
+        found = causes.counted(*of, store.read_bytes)
         if not found.unread:
             store.kept.write(CAUSES.part, {name: (key, CAUSES.to_json(found))})
         return found

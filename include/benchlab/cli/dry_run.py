@@ -173,15 +173,16 @@ class _Rehearsed(CampaignRun):
         setup = self.sequence.setup(self.plan.trials[0])
         cells = {(t.side, t.workload, t.threads, t.restore): t for t in self.plan.trials[::-1]}
         for planned in sorted(cells.values(), key=lambda planned: planned.index):
-            again = {"restore": planned.restore, "check_dataset": False, "repeated": False}
             trial.begin(
                 _sent(setup, planned),
                 planned,
                 1,
                 earlier=None,
+                restore=planned.restore,
+                check_dataset=False,
+                repeated=False,
                 on_new=_none,
                 on_phase=_none,
-                **again,
             )
         for side in self.target.sides:
             for transition in ("try", "measure"):

@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
 from benchlab.engines.counts import Count, Counters
+from benchlab.engines.statements import StatementSummary
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import option
-from benchlab.language import Message
+from benchlab.language import Message, Said
 from benchlab.plan.fields.builds import has_commit, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.report_type import Side
 from benchlab.plan.versions import parse
+from benchlab.results.diagnosis import Kind
 from benchlab.results.records import SideFacts
 
 USER = "bench"
@@ -75,6 +77,18 @@ class Regions(NamedTuple):
     leaders: Mapping[str, int]
     beyond: float | None
     unsettled: int
+
+
+class Profiled(NamedTuple):
+    """The servers of a side that are profiled.
+
+    Attributes:
+        sources: their commands print a profile in base64, or else a complaint.
+        lacking: why the others are not, by role.
+    """
+
+    sources: Sequence[Source]
+    lacking: Mapping[str, Said]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,10 +264,18 @@ class Database(ABC):
         """The servers whose counters are read beside a trial's client, and how."""
         return []
 
+    def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
+        """The servers that are profiled beside a trial's client, and how; and which are not."""
+        return Profiled((), {})
+
     @classmethod
     def read_counters(cls, role: str, answer: str) -> Counters:
         """The counters in what a source's command printed; empty where it is no such answer."""
         return {}
+
+    def statements(self) -> StatementSummary | None:
+        """How its servers are asked what statements take; None if they keep nothing of them."""
+        return None
 
     def least_free(self, host: str, capacity: float) -> float:
         """How many bytes of a host's disk have to stay free while the database works.

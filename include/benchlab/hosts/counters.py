@@ -2,7 +2,8 @@
 
 A detached job on the client's host reads all servers at the same moments, and prints what each of
 them answered. Any process can collect it, not only the one that started it. It needs a POSIX shell,
-coreutils and what the sources' commands need.
+coreutils and what the sources' commands need. Profiles are taken by such a job as well, which waits
+longer for an answer.
 
 Example:
     ``start(executor, "counters-client-t1-a1", sources, (1.0, 5.0))`` while the client runs, then
@@ -20,12 +21,13 @@ from benchlab.hosts.executor import Executor
 STOP_LIMIT_S = 5.0
 # So long a server may take to answer.
 ANSWER_LIMIT_S = 10
-# Arguments: the commands of the sources, `--`, then the moments in centiseconds after the start.
-# Servers are read at once, each into a file, so that none of them waits for another's answer. Times
-# are of the uptime, which clock changes do not affect. On SIGTERM a reading under way is lost.
-_READER = rf"""
-clock() {{ read -r now rest < /proc/uptime; now=${{now%.*}}${{now#*.}}; }}
-clock; began=$now; count=0
+# Arguments: how long an answer may take, the commands of the sources, `--`, then the moments in
+# centiseconds after the start. Servers are read at once, each into a file, so that none of them
+# waits for another's answer. Times are of the uptime, which clock changes do not affect. On SIGTERM
+# a reading under way is lost.
+_READER = r"""
+clock() { read -r now rest < /proc/uptime; now=${now%.*}${now#*.}; }
+clock; began=$now; count=0; limit=$1; shift
 while [ "$1" != -- ]; do
     count=$((count + 1)); printf '%s\n' "$1" > "source-$count"; shift
 done
@@ -37,7 +39,7 @@ for moment; do
     number=0
     while [ "$number" -lt "$count" ]; do
         number=$((number + 1))
-        timeout {ANSWER_LIMIT_S} sh "source-$number" > "answer-$number" 2> /dev/null &
+        timeout "$limit" sh "source-$number" > "answer-$number" 2> /dev/null &
     done
     wait
     number=0
@@ -58,7 +60,7 @@ class Source:
     Attributes:
         server: its name in the fleet, or ``server`` where it is the only one.
         role: its component: ``tidb``, ``tikv``, ``pd``, ``mariadb``.
-        command: a shell's command line that prints its counters.
+        command: a shell's command line that prints them; what is not text, in base64.
     """
 
     server: str
@@ -85,12 +87,17 @@ def counters_job(client_job: str) -> str:
 
 
 def start(
-    executor: Executor, job: str, sources: Sequence[Source], moments: Sequence[float]
+    executor: Executor,
+    job: str,
+    sources: Sequence[Source],
+    moments: Sequence[float],
+    limit_s: int = ANSWER_LIMIT_S,
 ) -> None:
     """Start reading; what an interrupted try left under this job is ended first.
 
     Args:
         moments: in seconds from now, rising.
+        limit_s: how long an answer may take.
 
     Raises:
         CommandError: it cannot be started.
@@ -99,7 +106,7 @@ def start(
     executor.forget_job(job)
     commands = [source.command for source in sources]
     at = [str(round(100 * moment)) for moment in moments]
-    executor.start_job(job, ["sh", "-c", _READER, "counters", *commands, "--", *at])
+    executor.start_job(job, ["sh", "-c", _READER, "counters", str(limit_s), *commands, "--", *at])
 
 
 def collect(executor: Executor, job: str, sources: Sequence[Source]) -> list[Reading]:

@@ -11,19 +11,25 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from benchlab.analysis.cause.profiles import Compared
 from benchlab.analysis.cause.split import Part, Split
 from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import Decision
+from benchlab.charts import flame as flames
 from benchlab.charts.charts import Curve, Row, Step, Strip, curves, forest, sparklines, waterfall
+from benchlab.charts.flame import Labels
 from benchlab.charts.picture import Picture, sheet
+from benchlab.language import Language, message
+from benchlab.language.numbers import Numbers
 from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric
 from benchlab.plan.report_type import Side
 from benchlab.report.model import counts, figures
 from benchlab.report.model.causes import CONFIDENCE
 from benchlab.report.model.report import Report, Section
 from benchlab.report.model.series import PairSeries
-from benchlab.report.sentences import answer, wording
+from benchlab.report.sentences import answer, profiles, wording
 from benchlab.report.sentences import split as split_sentences
+from benchlab.report.sentences.profiles import Functions
 
 # The scale of counts ends at so many times what is called a change: one that doubled would
 # otherwise press all others flat.
@@ -48,17 +54,27 @@ def files(report: Report) -> dict[str, bytes]:
         if (whole := split_sentences.of(report, section)) is not None:
             caption, picture = split(report, whole)
             drawn[split_stem(section)] = sheet(section.title, [[("", picture)]], remark=caption)
+    drawn |= {flame_stem(one): flame(report, one)[1] for one in profiles.of(report)}
     return {f"charts/{name}.svg": picture.file() for name, picture in drawn.items()}
 
 
 def file_stem(section: Section) -> str:
     """The name of a workload's chart file, without its suffix."""
-    return re.sub(r"[^a-z0-9_-]", "_", section.figures.name.lower())
+    return _stem(section.figures.name)
+
+
+def _stem(workload: str) -> str:
+    return re.sub(r"[^a-z0-9_-]", "_", workload.lower())
 
 
 def split_stem(section: Section) -> str:
     """The name of the chart file of where a workload's time went, without its suffix."""
     return f"{file_stem(section)}-split"
+
+
+def flame_stem(one: Functions) -> str:
+    """The name of the file of a flame graph, without its suffix."""
+    return f"{_stem(one.workload)}-flame-{one.kind}-{one.role}"
 
 
 def legend(report: Report) -> list[tuple[str, str]]:
@@ -172,6 +188,37 @@ def split(report: Report, found: Split) -> tuple[str, Picture]:
     whole = step(replace(found.cpu, effect=found.throughput), labels["candidate"])
     caption = report.language.say("chart-split", **labels)
     return caption, waterfall(labels["baseline"], steps, whole, report.numbers)
+
+
+def flame(report: Report, one: Functions) -> tuple[str, Picture]:
+    """A differential flame graph of a component's profiles, with its caption."""
+    language, found = report.language, one.found
+    kind = message(f"look-{one.kind}")
+    caption = language.say("functions-picture", kind=kind, role=profiles.component(one.role))
+    labels = flame_labels(language, found, one.told)
+    return caption, flames.flame(found.stacks, labels, {part.name for part in found.changed})
+
+
+def flame_labels(language: Language, found: Compared, title: str) -> Labels:
+    """The words of a flame graph of compared profiles."""
+    say = language.say
+
+    def sides(baseline: float, candidate: float) -> str:
+        which = "both" if baseline and candidate else "gone" if baseline else "new"
+        both = {"baseline": baseline, "candidate": candidate}
+        amounts = {side: profiles.amount(found, one, language) for side, one in both.items()}
+        return say("flame-sides", which=which, **amounts)
+
+    return Labels(
+        title,
+        say("flame-remark", least=Numbers(language).share(flames.LEAST, 1)),
+        tuple(say(f"flame-step-{n}") for n in range(1, 7)),
+        say("flame-everything"),
+        sides,
+        lambda count: say("flame-merged", count=count),
+        say("flame-find"),
+        say("flame-found", count="{count}", baseline="{baseline}", candidate="{candidate}"),
+    )
 
 
 def series(report: Report, metric: str, pair: PairSeries) -> Picture:

@@ -35,6 +35,7 @@ class Taken:
         tps: its throughput; None where its client did not measure any.
         objects: names of the objects with what it found, by name of the file.
         why_not: why it found nothing; None where it did.
+        ended: the components of which a server ended meanwhile.
     """
 
     workload: str
@@ -46,6 +47,7 @@ class Taken:
     tps: float | None
     objects: Mapping[str, str]
     why_not: Said | None = None
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class Diagnosis:
         """Whether a trial was made, whatever it found."""
         wanted = (workload, kind, round_number, side)
         return any((one.workload, one.kind, one.round, one.side) == wanted for one in self.trials)
+
+    def objects(self) -> list[str]:
+        """The names of all objects: what each trial found, then what they show together."""
+        known = [one.objects for one in self.trials]
+        return [name for files in (*known, *self.found.values()) for name in files.values()]
 
     def with_trial(self, taken: Taken) -> Diagnosis:
         """The record with one more trial."""

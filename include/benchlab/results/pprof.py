@@ -1,11 +1,12 @@
-"""Profiles in pprof's format, as Go's servers and TiKV answer with: read by hand.
+"""Profiles in pprof's format, as Go's servers and TiKV answer with, and folded stacks.
 
 Example:
     ``read(Path("cpu.pb.gz")).stacks[("main.main", "runtime.mallocgc")]`` is ``(3, 30000000)``.
 
 The format is `profile.proto` of github.com/google/pprof: a protobuf message, gzipped or not. Of it
 only stacks, their values and their types are needed, and these fields have not changed since 2016,
-so that no generated code has to be kept in step with a protobuf library.
+so that no generated code has to be kept in step with a protobuf library. Folded stacks are lines
+such as ``main;work 12``: a stack, the outermost function first, and how often it was seen.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 import itertools
 import re
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ _GZIP = b"\x1f\x8b"
 _MOST_BYTES, _MOST_FRAMES = 16 << 20, 4_000_000
 # What Rust adds to the name of a function, anew in each build.
 _HASH = re.compile(r"::h[0-9a-f]{16}$")
+
+# A file of folded stacks begins with one, and has a stack of several functions.
+_FOLDED = re.compile(rb"[^\x00-\x1f]+ \d+\r?\n")
 
 NAMELESS = "[no name,"
 """How the name of a function begins that has none in the profile."""
@@ -163,17 +167,66 @@ def _varint(content: bytes, place: int) -> tuple[int, int]:
     raise _BrokenError("it ends early, or is not in protobuf's format")
 
 
+FOLDED = SampleType("samples", "count")
+"""The only type of folded stacks."""
+
+
 def read(path: Path) -> Profile:
     """Read a profile from a file, gzipped or not.
 
     Raises:
         SpecError: it cannot be read, is broken, too large, or has no samples; names the file.
     """
-    content = read_bytes(path)
+    return parse(str(path), read_bytes(path))
+
+
+def parse(path: str, content: bytes) -> Profile:
+    """Read a profile, gzipped or not.
+
+    Args:
+        path: of its file, for people.
+
+    Raises:
+        SpecError: it is broken, too large, or has no samples; names the file.
+    """
     try:
-        return _profile(path.name, _unzipped(content))
+        plain, name = _unzipped(content), Path(path).name
+        if not plain:
+            raise _BrokenError("it is empty; was the server idle?")
+        is_folded = b";" in plain and _FOLDED.match(plain)
+        return (_folded if is_folded else _profile)(name, plain)
     except _BrokenError as error:
         raise SpecError(f"{path}: is not a profile in pprof's format: {error}") from error
+
+
+def together(profiles: Sequence[Profile]) -> Profile:
+    """Profiles of several servers, taken at the same time, as one.
+
+    Raises:
+        SpecError: they have values of different types.
+    """
+    first, stacks = profiles[0], dict[Stack, tuple[int, ...]]()
+    for one in profiles:
+        if one.types != first.types:
+            raise SpecError(f"{one.name}: has other types of values than {first.name}")
+        for stack, values in one.stacks.items():
+            _add(stacks, stack, values)
+    return replace(first, stacks=stacks)
+
+
+def _add(stacks: dict[Stack, tuple[int, ...]], stack: Stack, values: tuple[int, ...]) -> None:
+    before = stacks.get(stack)
+    stacks[stack] = tuple(map(sum, zip(before, values, strict=True))) if before else values
+
+
+def _folded(name: str, content: bytes) -> Profile:
+    stacks = dict[Stack, tuple[int, ...]]()
+    for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
+        stack, _, count = line.rpartition(" ")
+        if not stack or not count.isdecimal():
+            raise _BrokenError(f"line {number} of its folded stacks does not end in a number")
+        _add(stacks, tuple(stack.split(";")), (int(count),))
+    return Profile(name, (FOLDED,), FOLDED.name, stacks, 1, FOLDED.unit)
 
 
 def _unzipped(content: bytes) -> bytes:
@@ -244,6 +297,5 @@ def _stacks(root: _Message, texts: Mapping[int, str], count: int) -> dict[Stack,
         if frames > _MOST_FRAMES:
             raise _BrokenError(f"its stacks have more than {_MOST_FRAMES:,} frames")
         stack = (*threads[:1], *itertools.chain(*calls)) or ("[no stack]",)
-        before = stacks.get(stack, (0,) * count)
-        stacks[stack] = tuple(map(sum, zip(before, values, strict=True)))
+        _add(stacks, stack, tuple(values))
     return stacks

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection, make_url
 from upath import UPath
 
-from benchlab.errors import AnotherPlanError, StoreError
+from benchlab.errors import AnotherPlanError, StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.language import Said
 from benchlab.patience import Patience

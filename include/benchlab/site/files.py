@@ -1,4 +1,4 @@
-"""The files of a campaign that the site serves: its report, raw outputs and series.
+"""The files of a campaign that the site serves: its report, raw outputs, series and profiles.
 
 Nothing else can be reached: a name is looked up among existing ones, never used as a path.
 
@@ -15,13 +15,18 @@ from pathlib import Path
 
 from benchlab.errors import StoreError
 from benchlab.language import message
-from benchlab.results.records import TrialResult
+from benchlab.results import diagnosis
+from benchlab.results.records import Campaign, TrialResult
 from benchlab.site.page import NoSuchPage, Site
 
 # A site of files leaves out larger files, such as the evidence of long campaigns.
 MOST_BYTES = 10_000_000
 # The folders of the site for objects of trials, with the suffix of their files.
 _OF_TRIAL = {"raw": ".txt", "series": ".csv", "hosts": ".csv", "counts": ".csv"}
+
+
+# The folder for what diagnosis trials found.
+_DIAGNOSIS = "diagnosis"
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,14 @@ def of_trial(result: TrialResult) -> dict[str, str]:
     }
 
 
+def of_diagnosis(campaign: Campaign) -> dict[str, str]:
+    """The objects that diagnosis trials found, by their names on the site."""
+    known = diagnosis.found(campaign.environment)
+    prefix = f"{diagnosis.folder(campaign.id)}/"
+    names = known.objects() if known else ()
+    return {f"{_DIAGNOSIS}/{name.removeprefix(prefix)}": name for name in names}
+
+
 def read(site: Site, campaign: str, name: str) -> bytes:
     """Read a file of a campaign.
 
@@ -61,10 +74,10 @@ def read(site: Site, campaign: str, name: str) -> bytes:
         StoreError: the file is recorded but cannot be read.
     """
     try:
-        report = site.store.campaign(campaign).plan.report
+        record = site.store.campaign(campaign)
     except StoreError as error:
         raise NoSuchPage(message("site-no-campaign", campaign=campaign)) from error
-    if not site.shows(report):
+    if not site.shows(record.plan.report):
         raise NoSuchPage(message("site-no-campaign", campaign=campaign))
     kind, _, rest = name.partition("/")
     if kind in _OF_TRIAL:
@@ -73,6 +86,9 @@ def read(site: Site, campaign: str, name: str) -> bytes:
         result = site.store.trial(campaign, trial, int(attempt)) if is_one else None
         if result is not None and of_trial(result).get(kind) == name:
             return site.store.read_bytes(getattr(result, kind))
+    elif kind == _DIAGNOSIS:
+        if (found := of_diagnosis(record).get(name)) is not None:
+            return site.store.read_bytes(found)
     else:
         for known, path in _report(site.home.reports / campaign):
             if known == name:

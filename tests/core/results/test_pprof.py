@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchlab.errors import SpecError
-from benchlab.results.pprof import Profile, SampleType, read
+from benchlab.results.pprof import Profile, SampleType, read, together
 from tests.builders.profiles import RECORDED, message, profile_bytes
 
 CPU = SampleType("cpu", "nanoseconds")
@@ -85,7 +85,8 @@ def test_equal_stacks_are_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "it says of no value what it is"),
+        (b"", "it is empty; was the server idle?"),
+        (message((12, 1)), "it says of no value what it is"),
         (b"<html>404</html>", "it ends early, or is not in protobuf's format"),
         (b"heap profile: 1: 2", ""),
         (gzip.compress(profile_bytes({(1,): 3}, [["f"]]), mtime=0)[:-9], "its gzip data end early"),
@@ -128,3 +129,28 @@ def test_a_type_that_a_profile_lacks_is_refused_with_those_it_has() -> None:
     """Named as pprof names them."""
     with pytest.raises(SpecError, match=r"tikv_cpu\.pb: has no samples of heap; it has: samples"):
         read(RECORDED / "tikv_cpu.pb").position("heap")
+
+
+def test_folded_stacks_are_read_as_flame_graph_tools_write_them(tmp_path: Path) -> None:
+    """Gzipped or not; equal stacks are added up, and samples are counted one by one."""
+    text = b"main;parse tree<int, char>;next 3\nmain 1\nmain;parse tree<int, char>;next 2\r\n"
+    for content in (text, gzip.compress(text, mtime=0)):
+        profile = read(written(tmp_path, content))
+        assert profile.stacks == {("main", "parse tree<int, char>", "next"): (5,), ("main",): (1,)}
+        assert profile.samples(profile.types[0]) == 6
+
+
+def test_a_line_of_folded_stacks_without_a_number_is_named(tmp_path: Path) -> None:
+    """As where a file was cut."""
+    with pytest.raises(SpecError, match=r"cpu\.pb\.gz: .*line 2 of its folded stacks"):
+        read(written(tmp_path, b"main;work 3\nmain;wo"))
+
+
+def test_profiles_of_several_servers_are_added_up() -> None:
+    """Of the same types only: samples of CPU are no allocations."""
+    one, other = read(RECORDED / "tidb_cpu.pb.gz"), read(RECORDED / "pd_allocs.pb.gz")
+    both = together([one, one])
+    assert both.samples(CPU) == 2 * one.samples(CPU)
+    assert both.stacks.keys() == one.stacks.keys()
+    with pytest.raises(SpecError, match="has other types of values than"):
+        together([one, other])

@@ -24,13 +24,17 @@ from benchlab.errors import NotMeasuredError, SpecError, TargetError, Unavailabl
 from benchlab.home import Home
 from benchlab.language import codes, load, message
 from benchlab.plan.order import PlannedTrial
+from benchlab.report.model import profiles
+from benchlab.results import diagnosis
+from benchlab.results.diagnosis import Diagnosis, Taken
 from benchlab.results.records import Campaign, GateResult, Remarks, Sample
 from benchlab.results.store import Store
-from benchlab.site import campaign, overview, side_by_side, trial
+from benchlab.site import campaign, files, overview, side_by_side, trial
 from benchlab.site import campaigns as campaigns_page
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from tests.builders import campaigns, plans
+from tests.builders.compared_profiles import found as found_profiles
 from tests.builders.installation import ROOT, Here
 from tests.builders.plans import START
 
@@ -241,6 +245,29 @@ def test_links_lead_to_pages_and_files_that_there_are(measured: Made) -> None:
         trial.trial(site, "c1", one, 1)
     found = re.findall(r'href="../../campaigns/c1/files/([^"]+)"', page)
     assert found == ["report.html", "charts/overview.svg"]
+
+
+def test_what_diagnosis_found_is_on_the_page_and_can_be_had(measured: Made) -> None:
+    """Each trial's profile, and nothing else of the store; a static site has no such files."""
+    where = "c1/diagnosis/oltp_update_index"
+    raw = measured.store.write_bytes(f"{where}/cpu-1-baseline/tidb-server.pb.gz", b"raw")
+    kept = profiles.to_json({"tidb": found_profiles()})
+    names = {"profiles-cpu.json": measured.store.write_bytes(f"{where}/profiles-cpu.json", kept)}
+    objects = {"tidb-server.pb.gz": raw}
+    taken = Taken("oltp_update_index", "cpu", 1, "baseline", 4, 9.0, 1.0, objects)
+    known = Diagnosis((taken,), {"oltp_update_index": names}, ended=True)
+    measured.store.add_to_environment("c1", diagnosis.KEY, diagnosis.as_text(known))
+    site = measured.site()
+    page = shown(site, campaign.campaign(site, "c1"))
+    assert "Which functions" in page
+    assert "planner.optimize" in text(page)
+    (name,) = re.findall(r'href="../../campaigns/c1/files/([^"]+pb\.gz)"', page)
+    assert files.read(site, "c1", name) == b"raw"
+    for other in ("diagnosis/../results.db", "diagnosis/oltp_update_index/other.pb.gz"):
+        with pytest.raises(NoSuchPage):
+            files.read(site, "c1", other)
+    static = measured.site(as_files=True)
+    assert "tidb-server.pb.gz" not in shown(static, campaign.campaign(static, "c1"))
 
 
 def test_as_files_nothing_is_offered_that_only_a_server_can_do(measured: Made) -> None:

@@ -50,6 +50,9 @@ _MOST_OF_IT = 0.8
 _STAYS = 0.5
 # Caller and callee are one where a call has so much of both.
 _SAME = 0.9
+_Cost = Literal["CPU", "bytes"]
+# The types of samples that are in proportion to it; the second one is that of folded stacks.
+_TYPES: dict[_Cost, tuple[str, ...]] = {"CPU": ("cpu", "samples"), "bytes": ("alloc_space",)}
 # A function is new or gone if one side has so little of what the other has.
 _GONE = 0.1
 NO_MODULE = "[no module]"
@@ -108,7 +111,7 @@ class Compared:
 
     Attributes:
         counts: how many profiles each side has.
-        per_transaction: CPU per transaction; None where everything is a share.
+        per_transaction: CPU per transaction, or what was allocated; None where all are shares.
         functions, modules: all that are large enough to be tested, the largest change first.
         changed: functions that changed; neither what moved, nor callers of what changed.
         nameless: the share of each side's time in functions without a name.
@@ -126,9 +129,20 @@ class Compared:
     stacks: Mapping[Stack, tuple[float, float]]
 
     @property
+    def pairs(self) -> int:
+        """How many profiles each side has at least."""
+        return min(self.counts)
+
+    @property
     def is_decided(self) -> bool:
         """Whether there are enough replicates to call anything a change."""
-        return min(self.counts) >= FEWEST
+        return self.pairs >= FEWEST
+
+
+def short(function: str) -> str:
+    """A function's name without the path of its Go package: ``planner.optimize``."""
+    path = re.split(r"[\[({<]", function, maxsplit=1)[0]
+    return function[path.rfind("/") + 1 :]
 
 
 def module_of(function: str) -> str:
@@ -155,14 +169,16 @@ def compare(
     *,
     sample_type: str = "",
     per_transaction: Sequence[float] = (),
+    of: _Cost = "CPU",
     paired: bool = False,
 ) -> Compared:
     """Compare the profiles of two sides.
 
     Args:
         sample_type: such as ``alloc_space``; empty: what the first profile shows by default.
-        per_transaction: microseconds of CPU, one for each profile, the baseline's first; empty: the
-            profiles are compared by shares.
+        per_transaction: microseconds of CPU, or bytes, one for each profile, the baseline's first;
+            empty: the profiles are compared by shares.
+        of: what a transaction takes: CPU, or memory that is allocated.
         paired: whether the profiles of both sides belong together, in their order.
 
     Raises:
@@ -177,13 +193,15 @@ def compare(
             f"paired: found {len(baseline)} profiles of the baseline and {len(candidate)} of the "
             "candidate; give as many of each, in the order of the pairs"
         )
-    if per_transaction and chosen.name != "cpu":
-        raise SpecError(f"CPU per transaction: goes with profiles of cpu, not of {chosen.name}")
+    if per_transaction and chosen.name not in _TYPES[of]:
+        raise SpecError(
+            f"{of} per transaction: goes with profiles of {_TYPES[of][0]}, not of {chosen.name}"
+        )
     if len(per_transaction) not in (0, len(profiles)) or not all(
         math.isfinite(one) and one > 0 for one in per_transaction
     ):
         raise SpecError(
-            f"CPU per transaction: found {', '.join(f'{one:g}' for one in per_transaction)}; give "
+            f"{of} per transaction: found {', '.join(f'{one:g}' for one in per_transaction)}; give "
             f"{len(profiles)} values above 0, one for each profile, the baseline's first"
         )
     stacks: dict[Stack, Array] = {}

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchlab.engines.database import Regions
-from benchlab.engines.tidb import counts, leaders, stalls, status
+from benchlab.engines.database import Profiled, Regions
+from benchlab.engines.tidb import counts, leaders, profiles, stalls, status
 from benchlab.engines.tidb.facts import InstanceFacts, without_places
 from benchlab.engines.tidb.status import Answers, Server, Store
 from benchlab.engines.tidb.topology import COMPONENTS, Component, Places, Ports
@@ -22,6 +22,8 @@ from benchlab.errors import EngineError
 from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.language import Said
+from benchlab.results.diagnosis import Kind
 
 UP_LIMIT_S = 300.0
 BALANCE_LIMIT_S = 300.0
@@ -204,6 +206,28 @@ class Census:
             )
             for component, host in self.servers()
         ]
+
+    def profile_sources(self, kind: Kind, seconds: int, version: str) -> Profiled:
+        """Every server that can be profiled, and how; and which cannot."""
+        why: dict[str, Said] = {
+            component: said
+            for component in COMPONENTS
+            if (said := profiles.lacking(kind, component, version)) is not None
+        }
+        return Profiled(
+            [
+                Source(
+                    server_name(component, host.name),
+                    component,
+                    profiles.command(
+                        kind, component, self._url(component, host.address, ""), seconds
+                    ),
+                )
+                for component, host in self.servers()
+                if component not in why
+            ],
+            why,
+        )
 
     def tidb(self, address: str) -> Server:
         """One TiDB server.

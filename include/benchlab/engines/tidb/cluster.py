@@ -20,16 +20,18 @@ from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import (
     USER,
     Deployed,
+    Profiled,
     Regions,
     identity_fault,
     is_comparable,
     written,
 )
 from benchlab.engines.slowdown_job import SlowdownJob
-from benchlab.engines.tidb import complaints, fitness, rules, stalls, topology
+from benchlab.engines.tidb import complaints, fitness, rules, stalls, statements, topology
 from benchlab.engines.tidb.census import Census, server_name
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
+from benchlab.engines.tidb.statements import TiDBStatements
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.tiup import TiUP
 from benchlab.errors import (
@@ -49,6 +51,7 @@ from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.steps import ANALYZED_AT_ONCE, reserve_bytes
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
+from benchlab.results.diagnosis import Kind
 
 Result = TypeVar("Result")
 
@@ -442,6 +445,14 @@ class Cluster(TiDB, BaseCluster):
 
     def counter_sources(self) -> Sequence[Source]:
         return self._census.counter_sources()
+
+    def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
+        return self._census.profile_sources(kind, seconds, self.instance.version)
+
+    def statements(self) -> TiDBStatements:
+        """See :class:`Database`."""
+        url = f"http://{self.instance.host}:{self.instance.ports.tidb_status}"
+        return TiDBStatements(self, url, statements.OF_CLUSTER)
 
     def least_free(self, host: str, capacity: float) -> float:
         """See :class:`Database`: with less than its reserve free, TiKV refuses to write."""

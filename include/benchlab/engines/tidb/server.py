@@ -22,12 +22,13 @@ from functools import cache
 from pathlib import Path
 from typing import IO, cast
 
-from benchlab.engines.database import is_version
+from benchlab.engines.database import Profiled, is_version
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.engines.tidb import mirror, rules
+from benchlab.engines.tidb import mirror, profiles, rules, statements
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.counts import COUNTS, command
 from benchlab.engines.tidb.mirror import Mirror
+from benchlab.engines.tidb.statements import TiDBStatements
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
@@ -37,6 +38,7 @@ from benchlab.language import Said, message
 from benchlab.plan import versions
 from benchlab.plan.fields.builds import Nightly, has_commit, is_nightly
 from benchlab.plan.fields.engines import Parameters
+from benchlab.results.diagnosis import Kind
 
 DOWNLOAD_LIMIT_S = 1800.0
 # Asking TiUP's mirror takes a second or two; without a network TiUP tries for much longer.
@@ -218,8 +220,20 @@ class Engine(TiDB, BaseEngine):
 
     def counter_sources(self) -> Sequence[Source]:
         """See :class:`Database`."""
-        url = f"http://{self.instance.host}:{self.instance.status_port}/metrics"
-        return [Source("server", "tidb", command("tidb", url))]
+        return [Source("server", "tidb", command("tidb", f"{self._status}/metrics"))]
+
+    def profile_sources(self, kind: Kind, seconds: int) -> Profiled:
+        """See :class:`Database`."""
+        ask = profiles.command(kind, "tidb", self._status, seconds)
+        return Profiled([Source("server", "tidb", ask)], {})
+
+    @property
+    def _status(self) -> str:
+        return f"http://{self.instance.host}:{self.instance.status_port}"
+
+    def statements(self) -> TiDBStatements:
+        """See :class:`Database`."""
+        return TiDBStatements(self, self._status, statements.OF_SERVER)
 
     def _options(self) -> str:
         options: Parameters = {

@@ -85,6 +85,7 @@ diagnosis-stopped = Nothing was diagnosed, as measuring had stopped
 diagnosis-gone = Nothing was diagnosed, as the sides were no longer deployed
 diagnosis-late = { $workload }: { $kind } are missing or incomplete, as diagnosis takes at most a quarter of the planned time
 diagnosis-dear = { $workload }: { $kind } are missing or incomplete, as the budget did not pay for more trials
+diagnosis-ended = { $kind }: { $said }. It may have ended because it was looked at, so servers of its kind are not looked at in this way again
 look-statements = statements and plans
 look-cpu = CPU profiles
 look-allocations = allocation profiles
@@ -826,6 +827,58 @@ moved-more = { $more ->
    *[other] And { $more } more groups of counts.
 }
 column-with-it = Moved along
+head-statements = Statements
+column-statement = Statement
+column-of-transaction = Of a transaction, { $side }
+column-execution-time = Time of an execution
+column-executions = Executions in a transaction
+column-stands-out = What else differs, of an execution
+statements-told = { $workload }: the statements of a transaction took { $before } with the baseline and { $after } with the candidate; most of the difference is in { $statement } ({ $more }).
+statements-spread = { $workload }: the statements of a transaction took { $before } with the baseline and { $after } with the candidate; no single statement has most of the difference beyond the spread of the trials.
+statements-most = most of the difference is in { $statement }{ $figures }
+statements-most-taken = most of the difference is in { $statement } (of an execution: { $figures })
+statements-figure = { $figure } { $before }, then { $after }
+statements-unclear = ({ $change })
+statements-more = { $more ->
+    [one] And 1 more statement.
+   *[other] And { $more } more statements.
+}
+statements-plan = The plan of { $statement } changed, for { $share } of its executions: { $change }.
+statements-plans = { $count ->
+    [one] the plan of 1 statement changed
+   *[other] the plans of { $count } statements changed
+}: { $change }
+statements-no-plan = no plan changed
+statements-no-plan-changed = No plan changed.
+statements-same-operators = the same operators, on other tables, indexes or ranges
+statements-difference = Both plans, line by line
+statements-replayers = To see the plans again (PLAN REPLAYER): { $names }.
+statements-otherwise = In these trials the servers ran with performance_schema, and the client sent text in place of prepared statements (--db-ps-mode=disable): compare their figures with each other only.
+statements-plans-unknown = MariaDB keeps no plans, so whether one changed is not known.
+statements-untold = The servers had too many statements to tell all of them apart: { $before } executions with the baseline and { $after } with the candidate are in no row.
+statements-trials = { $trials ->
+    [one] From 1 trial of each side: nothing shows how far trials of one side differ.
+   *[other] From { $trials } trials of each side.
+}
+statements-about = Taken in a few trials after the verdict that are no part of it, by the servers' own summaries; statements on tables whose names differ by a number are added up. Nothing is tested: what differs is a hint. In brackets: the sides are no farther apart than the trials of one of them.
+statements-not = statements are not known: { $why }
+statements-none = { $engine } keeps no summary of statements
+statements-too-old = TiDB { $version } keeps no summary of statements; it does from v4.0.0 on
+statements-prepared = MariaDB's summary misses statements that { $client } prepares
+statement-coprocessor-tasks = coprocessor tasks
+statement-keys-scanned = keys scanned
+statement-keys-returned = keys returned
+statement-keys-written = keys written
+statement-rows-examined = rows examined
+statement-rows-sent = rows sent
+statement-rows-affected = rows affected
+statement-memory-bytes = bytes of memory
+statement-plans-from-cache = plans from the cache
+statement-without-index = executions without an index
+statement-temporary-tables = temporary tables
+statement-temporary-disk-tables = temporary tables on disk
+statement-sorted-rows = rows sorted
+statement-errors = errors
 head-cost = Dollars per million { $metric ->
     [tpmc] New Orders
     [qpm] queries
@@ -833,6 +886,46 @@ head-cost = Dollars per million { $metric ->
 }
 cost-about = The servers' hosts cost ${ $hourly } an hour (list prices of { $day }), and each version had all of them to itself. The client's host, storage billed separately, and traffic are not included. Each row prices both versions at one thread count: the one with the highest combined throughput. Intervals need three rounds; they reflect how throughput varies between deployments or, with only one deployment, between its rounds. The change is the inverse of the throughput change at that thread count; the throughput verdict says whether it exceeds the noise.
 cost-at-most = At most these prices: { $workloads }. Throughput was highest at the largest thread count measured; more threads may lower the price.
+
+## Which functions changed
+
+head-functions = Which functions
+functions-told = { $workload }: { $kind } of { $role }, { $baseline } of the baseline and { $candidate } of the candidate: { $changed ->
+    [few] differences may be chance.
+    [0] no function changed beyond the noise.
+    [one] 1 function changed.
+   *[other] { $changed } functions changed.
+}
+functions-about = Taken from a fifth of the run to its end, in a few trials after the verdict that are no part of it. A function took its share of the samples times what a query takes; it is listed if the trials agree beyond chance. Callers of what changed are left out.
+functions-modules = Modules
+functions-picture = Flame graph: { $kind } of { $role }
+functions-files = What the diagnosis trials found, such as profiles
+functions-lacking = { $kind } of { $role }: { $why }
+functions-cost-cpu = CPU per query
+functions-cost-allocations = Bytes allocated per query
+functions-first = in { $role } { $function } { $change } { $unit ->
+    [cost] of CPU per query
+   *[share] of its CPU
+} (in { $pairs } of { $pairs } profiles){ $more ->
+    [0] {""}
+    [one] , and 1 more function
+   *[other] , and { $more } more functions
+}
+functions-none = no function's CPU changed beyond the noise of its profiles
+functions-few = there are too few profiles to name a function
+functions-not = functions are not known: { $why }
+profiles-nothing = the servers have no profiles of this kind
+profiles-unpaired = no round has profiles of both sides
+profiles-refused = { $server } answered with no profile: { $why }
+profiles-no-perf = perf cannot record here: { $why }
+profiles-mariadb-without = MariaDB has no profiles of allocations
+profiles-tikv-without = TiKV has no profiles of allocations
+profiles-tikv-old = TiKV { $version } may crash while its CPU is profiled; from { $first } on it does not
+column-function = Function
+column-module = Module
+column-time = Time
+column-difference = Difference
+column-found = Found
 
 ## Where the time went of a workload whose throughput changed
 

@@ -64,6 +64,7 @@ diagnosis-stopped = 测量已停止，没有做诊断
 diagnosis-gone = 两侧已不在部署状态，没有做诊断
 diagnosis-late = { $workload }：{ $kind }缺失或不完整，因为诊断最多占用计划时间的四分之一
 diagnosis-dear = { $workload }：{ $kind }缺失或不完整，因为预算不够支付更多试验
+diagnosis-ended = { $kind }：{ $said }。可能正是因为被观察而终止，因此不再以这种方式观察同类服务器
 look-statements = 语句和执行计划
 look-cpu = CPU 剖析
 look-allocations = 内存分配剖析
@@ -760,6 +761,52 @@ moved-vanished = 消失
 moved-of-load = { $count }（取决于负载）
 moved-more = 另有 { $more } 组计数。
 column-with-it = 一同变化
+head-statements = 语句
+column-statement = 语句
+column-of-transaction = 每个事务所用，{ $side }
+column-execution-time = 单次执行时间
+column-executions = 每个事务的执行次数
+column-stands-out = 每次执行的其他差异
+statements-told = { $workload }：一个事务的语句在基线上用时 { $before }，在候选上用时 { $after }；差异主要来自 { $statement }（{ $more }）。
+statements-spread = { $workload }：一个事务的语句在基线上用时 { $before }，在候选上用时 { $after }；没有哪一条语句的差异既占大部分又超出试验的波动。
+statements-most = 差异主要来自 { $statement }{ $figures }
+statements-most-taken = 差异主要来自 { $statement }（每次执行：{ $figures }）
+statements-figure = { $figure }先为 { $before }，后为 { $after }
+statements-unclear = （{ $change }）
+statements-more = 另有 { $more } 条语句。
+statements-plan = { $statement } 的执行计划变了，涉及其 { $share } 的执行：{ $change }。
+statements-plans = { $count } 条语句的执行计划变了：{ $change }
+statements-no-plan = 执行计划没有变化
+statements-no-plan-changed = 执行计划没有变化。
+statements-same-operators = 算子相同，但表、索引或范围不同
+statements-difference = 两个执行计划的逐行对比
+statements-replayers = 重现执行计划（PLAN REPLAYER）：{ $names }。
+statements-otherwise = 这些试验中，服务器启用了 performance_schema，客户端发送文本而不是预处理语句（--db-ps-mode=disable）：其数据只能相互比较。
+statements-plans-unknown = MariaDB 不保留执行计划，因此无法得知是否有变化。
+statements-untold = 语句太多，服务器无法全部区分：基线有 { $before } 次执行、候选有 { $after } 次执行不在任何一行中。
+statements-trials = { $trials ->
+    [one] 每一方 1 次试验：看不出同一方各次试验之间的差距。
+   *[other] 每一方 { $trials } 次试验。
+}
+statements-about = 来自得出结论之后、不参与结论的少量试验，由服务器自身汇总；表名仅编号不同的语句合并计算。未做检验：差异只是线索。括号中：两方的差距不大于同一方各次试验之间的差距。
+statements-not = 无法得知语句的情况：{ $why }
+statements-none = { $engine } 不保留语句汇总
+statements-too-old = TiDB { $version } 不保留语句汇总；从 v4.0.0 起才有
+statements-prepared = MariaDB 的汇总不含 { $client } 预处理的语句
+statement-coprocessor-tasks = 协处理器任务
+statement-keys-scanned = 扫描的键
+statement-keys-returned = 返回的键
+statement-keys-written = 写入的键
+statement-rows-examined = 检查的行
+statement-rows-sent = 发送的行
+statement-rows-affected = 影响的行
+statement-memory-bytes = 内存字节
+statement-plans-from-cache = 命中缓存的计划
+statement-without-index = 未用索引的执行
+statement-temporary-tables = 临时表
+statement-temporary-disk-tables = 磁盘临时表
+statement-sorted-rows = 排序的行
+statement-errors = 错误
 head-cost = 每百万{ $metric ->
     [tpmc] 笔 New Order
     [qpm] 次查询
@@ -767,6 +814,44 @@ head-cost = 每百万{ $metric ->
 }的费用（美元）
 cost-about = 服务器所在主机每小时共 ${ $hourly }（{ $day } 的标价），每个版本测试时独占全部主机。不包括客户端主机、单独计费的存储和流量。每一行中两个版本按同一线程数计价：合计吞吐量最高的线程数。区间至少需要三轮，反映各次部署之间吞吐量的差异；只部署一次时，反映各轮之间的差异。变化是该线程数下吞吐量变化的倒数；是否超出噪声，见吞吐量的结论。
 cost-at-most = 以下负载的费用至多为表中数值：{ $workloads }。吞吐量在所测的最大线程数下最高，增加线程数可能降低费用。
+
+## 哪些函数发生了变化
+
+head-functions = 哪些函数
+functions-told = { $workload }：{ $role } 的{ $kind }，基线 { $baseline } 份，候选 { $candidate } 份：{ $changed ->
+    [few] 差异可能出于偶然。
+    [0] 没有函数的变化超出噪声。
+   *[other] 有 { $changed } 个函数发生了变化。
+}
+functions-about = 取自得出结论之后的几次试验，从运行的五分之一处到结束，不参与结论。某个函数的开销是它在样本中的占比乘以每个查询的开销；各次试验一致且超出偶然时才列出。发生变化的函数的调用者从略。
+functions-modules = 模块
+functions-picture = 火焰图：{ $role } 的{ $kind }
+functions-files = 诊断试验的发现，例如剖析
+functions-lacking = { $role } 的{ $kind }：{ $why }
+functions-cost-cpu = 每个查询的 CPU
+functions-cost-allocations = 每个查询分配的字节数
+functions-first = { $role } 中的 { $function }{ $unit ->
+    [cost] 每个查询的 CPU
+   *[share] 的 CPU 占比
+} { $change }（{ $pairs } 份剖析中的 { $pairs } 份）{ $more ->
+    [0] {""}
+   *[other] ，另有 { $more } 个函数
+}
+functions-none = 没有函数的 CPU 变化超出其剖析的噪声
+functions-few = 剖析太少，无法指出函数
+functions-not = 不知道是哪些函数：{ $why }
+profiles-nothing = 服务器没有这种剖析
+profiles-unpaired = 没有任何一轮双方都有剖析
+profiles-refused = { $server } 返回的不是剖析：{ $why }
+profiles-no-perf = perf 在此无法记录：{ $why }
+profiles-mariadb-without = MariaDB 没有内存分配剖析
+profiles-tikv-without = TiKV 没有内存分配剖析
+profiles-tikv-old = TiKV { $version } 在剖析其 CPU 时可能崩溃；从 { $first } 起不会
+column-function = 函数
+column-module = 模块
+column-time = 时间
+column-difference = 差异
+column-found = 结论
 
 ## 吞吐量有变化的负载，时间用在了哪里
 

@@ -5,7 +5,8 @@
 | ``report/...`` | the report as published |
 | ``campaign.json`` | the campaign's row: plan, report type as run, environment, sides' facts |
 | ``trials.json`` | the trials' rows with samples, gates and host figures |
-| ``raw/...`` | raw output, series, host samples and counts, named as in the object store |
+| ``raw/...`` | raw output, series, host samples and counts, named as in the object store; what
+diagnosis trials found |
 | ``gates/*.yaml`` | the definitions of the gates |
 | ``calibration/<id>.json`` | another campaign that the verdicts rest on, with its trials: an A/A
 campaign, or, with ``design: watch``, an earlier one of the same report type |
@@ -41,7 +42,7 @@ from benchlab.report.evidence import documents, kit
 from benchlab.report.evidence.documents import FaultyFileError
 from benchlab.report.model.validation import NAME as VALIDATION
 from benchlab.report.model.validation import Validation
-from benchlab.results import redaction
+from benchlab.results import diagnosis, redaction
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.redaction import Redacted, leaks
 from benchlab.results.store import Store
@@ -118,8 +119,8 @@ def make(
         StoreError: the store has no such campaign.
         EvidenceError: a file contains a secret, or is larger than what is read back.
     """
-    redacted, made = Redacted(), store.campaign(campaign)
-    trials = store.trials(campaign)
+    redacted = Redacted()
+    trials, made = store.trials(campaign), store.campaign(campaign)
     rows = {
         CAMPAIGN: documents.dumped(Campaign, made),
         TRIALS: documents.dumped(tuple[TrialResult, ...], tuple(trials)),
@@ -129,7 +130,7 @@ def make(
         rows[f"{CALIBRATION}{known}.json"] = documents.dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
     files |= {name: _json(redacted.document(name, row)) for name, row in rows.items()}
-    for name in objects(trials):
+    for name in objects(made, trials):
         with contextlib.suppress(StoreError):
             files[f"{RAW}{name}"] = store.read_bytes(name)
     for path in sorted(gates.glob("*.yaml")):
@@ -233,11 +234,16 @@ class Bundle:
         return documents.validated(name, kind, self.read(name))
 
 
-def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
-    """The names of the trials' objects in the store: raw outputs, series, host samples, counts."""
+def objects(campaign: Campaign, trials: Iterable[TrialResult]) -> Iterator[str]:
+    """The names of objects in the store: the trials' raw outputs, series, host samples and counts.
+
+    Then what diagnosis trials found.
+    """
     for trial in trials:
         names = (trial.raw, trial.series, trial.hosts, trial.counts)
         yield from (name for name in names if name is not None)
+    if (known := diagnosis.found(campaign.environment)) is not None:
+        yield from known.objects()
 
 
 def packed(campaign: str, files: Mapping[str, bytes], redacted: Iterable[str] = ()) -> bytes:

@@ -50,7 +50,7 @@ from benchlab.report.evidence.contents import (
 )
 from benchlab.report.evidence.documents import ABSENT
 from benchlab.report.evidence.verification import Verification
-from benchlab.results import ended_servers
+from benchlab.results import diagnosis, ended_servers
 from benchlab.results.records import Campaign, GateResult, Sample, TrialResult, inconsistencies
 from benchlab.workloads.output import Output, client_reasons, samples_of, series_csv
 
@@ -88,11 +88,13 @@ def _verify(bundle: Bundle, found: Verification) -> None:
         )
         return
     own, gates = bundle.measured(), bundle.gates()
-    known = {CAMPAIGN, TRIALS, *(f"{RAW}{name}" for name in objects(own.trials))}
+    known = {CAMPAIGN, TRIALS, *(f"{RAW}{name}" for name in objects(own.campaign, own.trials))}
     for name in said.files:
         if name not in known and not name.startswith((REPORT, GATES, CALIBRATION, KIT)):
             found.differs(name, "nothing in the bundle names it")
     found.compare(CAMPAIGN, own.campaign.id, said.campaign, "id")
+    if diagnosis.found(own.campaign.environment) is not None:
+        found.not_recomputed.append("what diagnosis trials found: no verdict rests on it")
     trials = _trials(bundle, own, gates, found)
     with found.reading(CAMPAIGN):
         comparison = _comparison(bundle, own, trials, gates, found)

@@ -27,7 +27,18 @@ from benchlab.language.numbers import MISSING
 from benchlab.report import charts
 from benchlab.report.model import cost, counts, document_tables, figures, hardware, hosts, software
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import answer, looked, method, moved, split, watched, why, wording
+from benchlab.report.sentences import (
+    answer,
+    looked,
+    method,
+    moved,
+    profiles,
+    split,
+    statements,
+    watched,
+    why,
+    wording,
+)
 
 
 @dataclass(frozen=True)
@@ -222,9 +233,9 @@ def environment(form: Literal["md", "html"], *packages: str) -> jinja2.Environme
     made.filters["yaml"] = lambda text: Markup(_in_front_matter(text))
     made.globals.update(
         answer=answer, wording=wording, method=method, cost=cost, looked=looked, split=split,
-        moved=moved, watched=watched, why=why, document=document_tables, figures=figures,
-        counts=counts, hosts=hosts, hardware=hardware, software=software,
-        commands=software.commands_of, items=items,
+        moved=moved, profiles=profiles, statements=statements, watched=watched, why=why,
+        document=document_tables, figures=figures, counts=counts, hosts=hosts, hardware=hardware,
+        software=software, commands=software.commands_of, items=items,
         stem=charts.file_stem, signs=answer.SIGNS, charts=charts, key=picture.key, style=style,
         parts_of_reports=f"report-parts.{form}.j2",
         PLACE=wording.PLACE, REFERENCE=REFERENCE, MISSING=MISSING,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchlab import engines
 from benchlab.analysis.cause import split
-from benchlab.analysis.cause.causes import NO_CAUSES, Causes
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes, Profiles
+from benchlab.analysis.cause.profiles import Compared
 from benchlab.analysis.cause.ranked import Cluster, CountChange, Ranked, ranked
 from benchlab.analysis.cause.split import Part, Split
 from benchlab.analysis.gates.gates import leaving_out
@@ -27,9 +28,10 @@ from benchlab.language import Message, message
 from benchlab.plan.metric import THROUGHPUT, Metric, kinds
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan
-from benchlab.report.model import counts
+from benchlab.report.model import counts, profiles, statements
 from benchlab.report.model.report import CHANGES
 from benchlab.report.model.series import ReadObject
+from benchlab.results.diagnosis import Kind
 from benchlab.results.records import Campaign, TrialResult
 
 log = logging.getLogger(__name__)
@@ -40,6 +42,26 @@ _Trials = Sequence[tuple[TrialResult, Sequence[Row]]]
 
 
 def read(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    read_object: ReadObject,
+) -> Causes:
+    """Split and rank the counts of every workload with a change; read what diagnosis found.
+
+    See :func:`counted` and :func:`diagnosed`.
+    """
+    found = counted(campaign, comparison, results, read_object)
+    return diagnosed(found, campaign, read_object)
+
+
+def diagnosed(known: Causes, campaign: Campaign, read_object: ReadObject) -> Causes:
+    """The same with what diagnosis trials found, which is computed already."""
+    of = campaign, read_object
+    return dataclasses.replace(known, statements=statements.read(*of), profiles=profiles.read(*of))
+
+
+def counted(
     campaign: Campaign,
     comparison: Comparison,
     results: Sequence[TrialResult],
@@ -163,11 +185,25 @@ def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
 def to_json(known: Causes, workload: str) -> dict[str, Any]:
     """What is known of one workload, for ``report.json``."""
     split, moved = known.splits.get(workload), known.ranked.get(workload)
+    executed, functions = known.statements.get(workload), known.profiles.get(workload)
     unread = known.unread.get(workload)
     return {
         **({"trials_with_unread_counts": unread[0]} if unread else {}),
         **({"split": _split_json(split)} if split else {}),
         **({"moved": _moved_json(moved)} if moved else {}),
+        **({"statements": statements.to_json(executed)} if executed else {}),
+        **({"functions": _functions_json(functions)} if functions else {}),
+    }
+
+
+def _functions_json(found: Mapping[Kind, Profiles]) -> dict[str, Any]:
+    """By kind of profiles and component; without what is only drawn."""
+    return {
+        kind: {
+            role: profiles.figures(one) if isinstance(one, Compared) else {"lacking": str(one)}
+            for role, one in by_role.items()
+        }
+        for kind, by_role in found.items()
     }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from benchlab.language.names import clauses
 from benchlab.report.model.report import CHANGES, Report, Section
-from benchlab.report.sentences import answer, moved, split, wording
+from benchlab.report.sentences import answer, moved, profiles, split, statements, wording
 
 # The report has all of them below.
 MOST = 3
@@ -39,6 +39,9 @@ def _of(report: Report, section: Section) -> str:
         parts += split.terms(report, whole)
     if (found := report.causes.ranked.get(section.figures.name)) and found.clusters:
         parts.append(moved.in_short(report, found))
+    parts += statements.in_short(report, section.figures.name)
+    if told := profiles.in_short(report, section.figures.name):
+        parts.append(told)
     if not parts:
         return ""
     return report.language.say(

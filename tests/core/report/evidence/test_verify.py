@@ -19,10 +19,13 @@ from benchlab.analysis.verdict import aa_campaigns
 from benchlab.report import evidence
 from benchlab.report.evidence import Verification
 from benchlab.report.evidence.verify import Recomputation
-from benchlab.results import ended_servers
+from benchlab.report.model import profiles
+from benchlab.results import diagnosis, ended_servers
+from benchlab.results.diagnosis import Diagnosis, Taken
 from benchlab.results.records import GateResult
 from benchlab.results.store import Store
 from tests.builders import campaigns, splits
+from tests.builders.compared_profiles import found as found_profiles
 from tests.builders.evidence import (
     ID,
     SPEC,
@@ -339,3 +342,30 @@ def test_where_the_time_went_is_computed_again_from_the_counts(
     found = verified(forged(good, {name: files[name].replace(b"90.0", b"91.0")}))
     assert "report/report.json" in named(found)
     assert any("split" in difference.where for difference in found.differences)
+
+
+def test_what_diagnosis_found_is_in_the_bundle_and_makes_the_same_pages(
+    tmp_path: Path, verified: Callable[..., Verification]
+) -> None:
+    """Raw profiles as well; a changed one is found, for its hash is another."""
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        add_campaign(store)
+        where = f"{ID}/diagnosis/oltp_read_write"
+        raw = store.write_bytes(f"{where}/cpu-1-baseline/tidb-server.pb.gz", b"raw")
+        kept = profiles.to_json({"tidb": found_profiles()})
+        names = {profiles.file_name("cpu"): store.write_bytes(f"{where}/profiles-cpu.json", kept)}
+        taken = Taken(
+            *("oltp_read_write", "cpu", 1, "baseline", 4, 9.0, 1.0), {"tidb-server.pb.gz": raw}
+        )
+        known = Diagnosis((taken,), {"oltp_read_write": names}, ended=True)
+        store.add_to_environment(ID, diagnosis.KEY, diagnosis.as_text(known))
+        content = bundle_of(store)
+    files = files_of(content)
+    assert files[f"raw/{raw}"] == b"raw"
+    assert b"Which functions" in files["report/report.md"]
+    found = verified(content)
+    assert found.outcome == "holds", found.lines()
+    assert "not checked: what diagnosis trials found: no verdict rests on it" in found.lines()
+    other = profiles.to_json({"tidb": "lost"})
+    changed = verified(forged(content, {f"raw/{where}/profiles-cpu.json": other}))
+    assert "report/report.json" in named(changed)

@@ -1,0 +1,58 @@
+"""Profiles of TiDB, PD and TiKV, as they answer under ``/debug/pprof`` on their status ports.
+
+TiKV answers with pprof's format if the request has its content type. Until v6.0 it unwinds stacks
+within a signal's handler by DWARF, which crashed it again and again (tikv#9765, #10308, #10131,
+#11964); from v6.1.0 on it follows frame pointers, and looks whether it may read what they point at
+(tikv#12480; its ``Makefile`` by tag). It does not take CPU and heap profiles at once before
+tikv#15761: here, a trial has one kind.
+
+Example:
+    ``command("cpu", "tidb", "http://10.0.0.1:10080", 48)``
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from benchlab.engines.tidb.topology import Component
+from benchlab.language import Said, message
+from benchlab.plan import versions
+from benchlab.results.diagnosis import Kind
+
+FIRST_OF_TIKV = "v6.1.0"
+CONNECT_LIMIT_S, SLACK_S = 3, 20
+# Of profiles that are read; a message of curl is a line.
+MOST_BYTES = 16 << 20
+# Of Go's allocations, a server answers what was added in the meantime.
+_PATHS: Mapping[Kind, Mapping[Component, str]] = {
+    "cpu": {
+        "tidb": "/debug/pprof/profile",
+        "pd": "/pd/api/v1/debug/pprof/profile",
+        "tikv": "/debug/pprof/profile",
+    },
+    "allocations": {"tidb": "/debug/pprof/allocs", "pd": "/pd/api/v1/debug/pprof/allocs"},
+}
+
+
+def lacking(kind: Kind, component: Component, version: str) -> Said | None:
+    """Why a component of a version is not profiled; None if it is."""
+    if component not in _PATHS[kind]:
+        return message("profiles-tikv-without")
+    first = versions.parse(FIRST_OF_TIKV).numbers
+    if component == "tikv" and versions.parse(version).numbers < first:
+        return message("profiles-tikv-old", version=version, first=FIRST_OF_TIKV)
+    return None
+
+
+def command(kind: Kind, component: Component, server: str, seconds: int) -> str:
+    """The shell's command line that prints a profile in base64, or what curl complained of.
+
+    Args:
+        server: its URL without a path.
+    """
+    limits = ["--connect-timeout", str(CONNECT_LIMIT_S), "--max-time", str(seconds + SLACK_S)]
+    header = ["--header", "Content-Type: application/protobuf"]
+    url = f"{server}{_PATHS[kind][component]}?seconds={seconds}"
+    ask = ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", *limits, *header, url]
+    return f"{shlex.join(ask)} 2>&1 | head -c {MOST_BYTES} | base64 -w 0"
