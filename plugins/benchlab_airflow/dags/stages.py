@@ -38,7 +38,6 @@ from benchlab.errors import (
 from benchlab.home import ID
 from benchlab.language import REFERENCE, Language, Said, message, sayings
 from benchlab.language import load as language_of
-from benchlab.patience import LIMIT_S
 from benchlab.results.records import GIVE_BACK, TrialResult
 from benchlab_airflow.page.navigation import campaign_page, campaign_tab
 
@@ -146,7 +145,7 @@ def plan(report_file: str) -> list[str]:
         )
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
-        with open_store(here, LIMIT_S) as store:
+        with open_store(here, waits=True) as store:
             begun = calendar_runs.begun(here, store, campaign)
             if begun is None:
                 # Builds are identified by hash: version rules and the search for a measured pair
@@ -514,7 +513,7 @@ def give_back(target: str) -> str:
         given_back = targets.give_back(home.find(), campaign, access(), target=target)
     except (Exception, AirflowTaskTimeout) as error:
         _tell(_ended(error), REFERENCE)
-        with contextlib.suppress(StoreError), _campaign(wait_s=0.0):
+        with contextlib.suppress(StoreError), _campaign(waits=False):
             raise  # recorded like any other failure, if the store can be opened
         raise
     log.info("given back: %s", given_back)
@@ -526,14 +525,14 @@ def give_back(target: str) -> str:
 
 
 @contextlib.contextmanager
-def _campaign(wait_s: float = LIMIT_S) -> Iterator[CampaignRun]:
+def _campaign(*, waits: bool = True) -> Iterator[CampaignRun]:
     from benchlab import home
     from benchlab.campaign.stages import CampaignRun
     from benchlab_airflow.connections import access, open_store
 
     context = get_current_context()
     here = home.find()
-    with open_store(here, wait_s) as store:
+    with open_store(here, waits=waits) as store:
         work = CampaignRun.open(here, store, campaign_id(context), access())
         try:
             yield work

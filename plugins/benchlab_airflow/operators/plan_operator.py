@@ -56,11 +56,10 @@ class PlanOperator(BaseOperator):
 
     def _at_work(self) -> list[str]:
         from benchlab import home
-        from benchlab.patience import LIMIT_S
         from benchlab_airflow.calendar import calendar_runs
         from benchlab_airflow.connections import open_store
 
-        with open_store(home.find(), LIMIT_S) as store:
+        with open_store(home.find(), waits=True) as store:
             return calendar_runs.at_work(store, self.dag_id)
 
 
