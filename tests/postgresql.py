@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -18,9 +19,58 @@ def programs() -> Path | None:
     return max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
 
+class Server:
+    """A server that can be stopped and started again.
+
+    Args:
+        bin_: :func:`programs`.
+        directory: of its data and log.
+        as_user: the command that runs others as its account.
+    """
+
+    def __init__(self, bin_: Path, directory: Path, as_user: list[str]) -> None:
+        self._bin, self._directory, self._as_user = bin_, directory, as_user
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql+psycopg2://bench@127.0.0.1:{self._port}/postgres"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        log = self._directory / "log"
+        with log.open("a") as output:
+            self._process = subprocess.Popen(
+                [
+                    *self._as_user,
+                    *(str(self._bin / "postgres"), "-D", str(self._directory / "data")),
+                    *("-p", str(self._port), "-c", "listen_addresses=127.0.0.1"),
+                    *("-c", "unix_socket_directories="),
+                ],
+                cwd=self._directory,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        ready = [str(self._bin / "pg_isready"), "-h", "127.0.0.1", "-p", str(self._port)]
+        while subprocess.run(ready, check=False, capture_output=True).returncode != 0:
+            assert self._process.poll() is None, log.read_text()
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End it with all its connections, and wait until it is gone."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(30)
+
+
 @contextmanager
 def running(bin_: Path) -> Iterator[str]:
-    """A new server, which is gone afterwards; its URL.
+    """The URL of a new server, which is gone afterwards."""
+    with server(bin_) as found:
+        yield found.url
+
+
+@contextmanager
+def server(bin_: Path) -> Iterator[Server]:
+    """A new server, which is gone afterwards.
 
     Args:
         bin_: :func:`programs`.
@@ -28,36 +78,20 @@ def running(bin_: Path) -> Iterator[str]:
     # Not in pytest's folder, which every other run of pytest makes private to this account again.
     with tempfile.TemporaryDirectory(prefix="benchlab-postgresql-") as name:
         directory = Path(name)
-        port = free_port()
         # The server refuses to run as root.
         as_user: list[str] = []
         if (Path("/proc/self").stat().st_uid) == 0:
             as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
             shutil.chown(directory, "postgres", "postgres")
-        data = directory / "data"
         subprocess.run(
-            [*as_user, bin_ / "initdb", "-D", data, "-A", "trust", "-U", "bench"],
+            [*as_user, bin_ / "initdb", "-D", directory / "data", "-A", "trust", "-U", "bench"],
             check=True,
             capture_output=True,
             cwd=directory,
         )
-        log = (directory / "log").open("w")
-        server = subprocess.Popen(
-            [
-                *(*as_user, str(bin_ / "postgres"), "-D", str(data), "-p", str(port)),
-                *("-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="),
-            ],
-            cwd=directory,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+        made = Server(bin_, directory, as_user)
         try:
-            ready = [str(bin_ / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
-            while subprocess.run(ready, check=False, capture_output=True).returncode != 0:
-                assert server.poll() is None, (directory / "log").read_text()
-                time.sleep(0.05)
-            yield f"postgresql+psycopg2://bench@127.0.0.1:{port}/postgres"
+            made.start()
+            yield made
         finally:
-            server.terminate()
-            server.wait(30)
-            log.close()
+            made.stop()

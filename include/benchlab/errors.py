@@ -24,6 +24,7 @@ defined elsewhere is listed with its module.
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
+    │   └── AwayError        its server or storage does not answer; it may later
     ├── LanguageError        a language, or one of its sentences, is missing (benchlab.language)
     ├── PageError            the site does not show or do something (benchlab.site.page)
     ├── PublishedPageError   a published page cannot be read
@@ -263,6 +264,10 @@ class EngineError(BenchlabError):
 
 class StoreError(BenchlabError):
     """The results store cannot be read or written, or lacks what was asked for."""
+
+
+class AwayError(StoreError):
+    """The store's server or storage does not answer; it may later, and then all is as before."""
 
 
 class TryFailedError(BenchlabError):

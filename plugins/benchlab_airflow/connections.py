@@ -25,6 +25,7 @@ from benchlab.hosts import server_login, ssh_login
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.hosts.ssh_login import SshLogin
+from benchlab.patience import LIMIT_S, Patience
 from benchlab.results.store import Store
 from benchlab.targets.target import driving_process
 
@@ -40,10 +41,13 @@ _DRIVERS = {
 }
 
 
-def open_store(home: Home) -> Store:
+def open_store(home: Home, *, waits: bool = False) -> Store:
     """Open the results store of this Airflow installation.
 
     Example: ``with open_store(home.find()) as store: ...``
+
+    Args:
+        waits: whether to wait for it if it is away, as a campaign does.
 
     Raises:
         StoreError: the Connection's type cannot hold results, or the database cannot be reached.
@@ -51,7 +55,7 @@ def open_store(home: Home) -> Store:
     # In a demo, the process that drives it reads the store as well, and has no Connections.
     connection = None if driving_process() else _connection(RESULTS_CONNECTION)
     url = home.store_url if connection is None else database_url(connection)
-    return Store(url, ObjectStoragePath(str(home.objects)))
+    return Store(url, ObjectStoragePath(str(home.objects)), Patience(LIMIT_S * waits))
 
 
 def database_url(connection: Connection) -> str:

@@ -288,7 +288,7 @@ targets.give_back, once = give_back, targets.give_back
 try_it()
 try_it()
 say(kept())
-def lost(_):
+def lost(*_, **more):
     raise StoreError("no route to host")
 connections.open_store = lost
 try_it()

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from benchlab.campaign.stored import StoredCampaign
-from benchlab.errors import StoreError, TargetError, meaning_of
+from benchlab.errors import StoreError, TargetError, noting
 from benchlab.home import Home
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
+from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
 
@@ -47,26 +47,31 @@ def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
 
 
 def remove(home: Home, store: Store, campaign: str) -> list[str]:
-    """Remove everything that this installation has of a campaign, from the store last; repeatable.
+    """Remove everything that this installation has of a campaign: its rows first, files last.
+
+    A campaign that this version cannot read is removed like any other.
 
     Returns:
         Addresses of its report elsewhere, which stay.
 
     Raises:
-        StoreError: there is no such campaign, or something of it cannot be removed.
+        StoreError: there is no such campaign; or it is no longer in the store, but not all of its
+            files could be removed: names them.
     """
-    elsewhere = published_elsewhere(home, store, campaign)
+    record = PublicationRecord(home.campaign(campaign) / "published")
+    elsewhere = [address for address in record.addresses().values() if "://" in address]
+    store.delete_campaign(campaign)
+    left = list[str]()
+    with noting(left):
+        store.delete_objects(campaign)
     for directory in (home.reports / campaign, home.campaign(campaign)):
-        try:
+        with noting(left):
             if directory.exists():
                 shutil.rmtree(directory)
-        except OSError as error:
-            raise StoreError(f"{directory}: cannot be removed: {meaning_of(error)}") from error
-    store.delete_campaign(campaign)
+    if left:
+        raise StoreError(
+            f"{campaign} is no longer in the store, but files of it are left; remove them "
+            "yourself:",
+            *left,
+        )
     return elsewhere
-
-
-def published_elsewhere(home: Home, store: Store, campaign: str) -> list[str]:
-    """The addresses of its report other than this machine's files."""
-    published = StoredCampaign(home, store, store.campaign(campaign)).published()
-    return [address for address in published.values() if "://" in address]

@@ -18,7 +18,7 @@ from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.campaign import removal
 from benchlab.cli.options import CampaignId, Json, day, show
-from benchlab.errors import SpecError
+from benchlab.errors import SpecError, StoreError
 from benchlab.home import find
 from benchlab.language import english
 from benchlab.language.names import plain
@@ -27,7 +27,7 @@ from benchlab.report.formats.console import console_for, print_table, table_of, 
 from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, Remarks
-from benchlab.results.store import open_store
+from benchlab.results.store import Store, open_store
 
 app = typer.Typer()
 _campaigns = typer.Typer(invoke_without_command=True)
@@ -116,16 +116,24 @@ def delete(
     home = find()
     with open_store(home) as store:
         removal.refuse(home, store, campaign)
-        found = store.campaign(campaign)
+        origin = store.origin(campaign)
         if not yes:
-            rests = found.is_aa or aa_campaigns.shows_deployments(found)
-            _confirm(campaign, len(store.trials(campaign)), is_used=rests)
+            _confirm(campaign, len(store.trial_ids(campaign)), is_used=_is_used(store, campaign))
         elsewhere = removal.remove(home, store, campaign)
     print(f"{campaign}: removed from the store, with its raw outputs, directory and report")
     for address in elsewhere:
         print(f"stays, as it was published there: {address}")
-    if found.origin.startswith("Airflow"):
-        print(f"stays in Airflow: {found.origin}")
+    if origin.startswith("Airflow"):
+        print(f"stays in Airflow: {origin}")
+
+
+def _is_used(store: Store, campaign: str) -> bool:
+    """Whether intervals of others may rest on it; none can rest on one that cannot be read."""
+    try:
+        found = store.campaign(campaign)
+    except StoreError:
+        return False
+    return found.is_aa or aa_campaigns.shows_deployments(found)
 
 
 def _confirm(campaign: str, trials: int, *, is_used: bool) -> None:

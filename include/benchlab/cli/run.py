@@ -33,6 +33,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import message
+from benchlab.patience import LIMIT_S
 from benchlab.plan import plan
 from benchlab.plan.fields.schedule import midnight
 from benchlab.plan.resolved import Resolved
@@ -83,6 +84,7 @@ def drive(
         BenchlabError: see :meth:`CampaignRun.create` and :func:`stages.run`.
     """
     os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
+    store.patience.limit_s = LIMIT_S
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     at = midnight(planned_for) if planned_for else None

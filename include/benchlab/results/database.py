@@ -13,7 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, make_url
 
-from benchlab.errors import StoreError, meaning_of
+from benchlab.errors import AwayError, StoreError, meaning_of
+from benchlab.patience import Patience
 from benchlab.results import revisions
 from benchlab.results.rows import METADATA
 
@@ -27,6 +28,13 @@ _SQLITE = {
     "file is not a database": "its file is not an SQLite database",
     "database disk image is malformed": "its file is damaged; restore a backup",
 }
+# What drivers and servers say of a server that is stopped, starting or overloaded, or out of reach.
+_AWAY = re.compile(
+    r"can't connect|closed the connection|connection (refused|reset)|gone away|in recovery mode"
+    r"|lost connection|name resolution|no route to host|shut(ting)? ?down|starting up|terminating"
+    r" connection|timed out|too many (clients|connections)|unreachable|database is locked",
+    re.IGNORECASE,
+)
 
 
 class StoreDatabase:
@@ -36,6 +44,7 @@ class StoreDatabase:
         url: SQLAlchemy's URL. Its password is never shown.
         say: if given, an older store is upgraded, and this receives a sentence for each thing done;
             without it, an older store is refused.
+        patience: waits for the database at the beginning of a transaction if it is away.
 
     Attributes:
         shown_url: the URL without its password and its query, which may contain others.
@@ -47,7 +56,13 @@ class StoreDatabase:
         ``with StoreDatabase("sqlite:////path/results.db").transaction() as connection: ...``
     """
 
-    def __init__(self, url: str, say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        say: Callable[[str], None] | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.patience = patience or Patience()
         try:
             parsed = make_url(url)
         except (sa.exc.ArgumentError, ValueError):
@@ -107,11 +122,20 @@ class StoreDatabase:
         """A connection whose statements take effect together or not at all.
 
         Raises:
-            StoreError: the database cannot be reached or refuses a statement.
+            AwayError: the database cannot be reached, or was lost meanwhile.
+            StoreError: it refuses a statement.
             sqlalchemy.exc.IntegrityError: a key exists already, or a foreign key does not.
         """
-        with self._errors_named(), self.engine.begin() as connection:
+        with (
+            self._errors_named(),
+            self.patience.call(self._connected) as connection,
+            connection.begin(),
+        ):
             yield connection
+
+    def _connected(self) -> Connection:
+        with self._errors_named():
+            return self.engine.connect()
 
     @contextlib.contextmanager
     def _errors_named(self) -> Iterator[None]:
@@ -120,7 +144,9 @@ class StoreDatabase:
         except sa.exc.IntegrityError:
             raise
         except sa.exc.SQLAlchemyError as error:
-            raise StoreError(f"results store {self.shown_url}: {_cause(error)}") from error
+            cause = _cause(error)
+            kind = AwayError if _AWAY.search(cause) else StoreError
+            raise kind(f"results store {self.shown_url}: {cause}") from error
 
 
 def _make_folder(folder: Path) -> None:

@@ -9,6 +9,7 @@ result.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 from collections import defaultdict
@@ -24,9 +25,10 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection, make_url
 from upath import UPath
 
-from benchlab.errors import AnotherPlanError, StoreError, meaning_of
+from benchlab.errors import AnotherPlanError, AwayError, StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.language import Said
+from benchlab.patience import Patience
 from benchlab.plan.rates import StepTime
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.database import StoreDatabase
@@ -72,6 +74,12 @@ from benchlab.results.rows import (
 
 log = logging.getLogger(__name__)
 _STEP_TIME = TypeAdapter(StepTime)
+# How storage of objects fails while it is away: a network's, or a file server's.
+_AWAY = (ConnectionError, TimeoutError)
+_AWAY_NUMBERS = frozenset(
+    getattr(errno, name)
+    for name in ("EAGAIN", "EBUSY", "EHOSTUNREACH", "ENETDOWN", "ENETUNREACH", "ESTALE")
+)
 _STANDING = sa.select(*(CAMPAIGNS.c[name] for name in ("id", "started_at", "state", "ended_at")))
 
 
@@ -81,14 +89,19 @@ class Store:
     Args:
         url: SQLAlchemy's URL of the database. Its password is never shown.
         objects: root of raw output and series.
+        patience: waits for database and objects if they are away; None to wait for neither.
+
+    Attributes:
+        patience: a campaign that begins sets its ``limit_s``.
 
     Raises:
         StoreError: from every method, if the database cannot be reached or refuses a statement;
             here also if the URL cannot be read or the store has another revision.
     """
 
-    def __init__(self, url: str, objects: UPath) -> None:
-        self.database = StoreDatabase(url)
+    def __init__(self, url: str, objects: UPath, patience: Patience | None = None) -> None:
+        self.patience = patience or Patience()
+        self.database = StoreDatabase(url, patience=self.patience)
         self.transaction = self.database.transaction
         self.objects = objects
         # Computed documents that would take long to compute again.
@@ -154,6 +167,10 @@ class Store:
         row = self._campaign_row(campaign)
         with reading(f"campaign {campaign}: its plan"):
             return json.loads(row.plan)["target"], row.state
+
+    def origin(self, campaign: str) -> str:
+        """How a campaign was started: :attr:`Campaign.origin`, even if the rest cannot be read."""
+        return str(self._campaign_row(campaign).origin)
 
     def regions(self, campaign: str | None = None) -> set[str]:
         """The AWS regions in the plans of one campaign, or of all.
@@ -532,11 +549,13 @@ class Store:
             StoreError: they cannot be written.
         """
         path = self.objects / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {meaning_of(error)}") from error
+
+        def write() -> None:
+            with _object_named(path, "written"):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+
+        self.patience.call(write)
         return name
 
     def read_bytes(self, name: str) -> bytes:
@@ -546,10 +565,12 @@ class Store:
             StoreError: they are missing or cannot be read.
         """
         path = self.objects / name
-        try:
-            return path.read_bytes()
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be read: {meaning_of(error)}") from error
+
+        def read() -> bytes:
+            with _object_named(path, "read"):
+                return path.read_bytes()
+
+        return self.patience.call(read)
 
     # Remarks of people, and the end of a campaign
 
@@ -580,26 +601,43 @@ class Store:
                 connection.execute(REMARKS.insert().values(campaign=campaign, **row))
 
     def delete_campaign(self, campaign: str) -> None:
-        """Remove a campaign: first its objects, then all its rows in one transaction.
-
-        Repeatable: if the objects cannot be removed, the rows stay.
+        """Remove all rows of a campaign, in one transaction; its objects stay.
 
         Raises:
-            StoreError: there is no such campaign, or its objects cannot be removed.
+            StoreError: there is no such campaign, or the database refuses; nothing was removed.
         """
-        self._campaign_row(campaign)
-        path = self.objects / campaign
         try:
+            with self._locked(campaign) as (connection, _):
+                for table in reversed(METADATA.sorted_tables):
+                    if "campaign" in table.c:
+                        connection.execute(table.delete().where(table.c.campaign == campaign))
+                connection.execute(KEPT.delete().where(KEPT.c.name == campaign))
+                connection.execute(CAMPAIGNS.delete().where(CAMPAIGNS.c.id == campaign))
+        except sa.exc.IntegrityError as error:
+            raise StoreError(
+                f"{campaign}: nothing was removed, as a table that this Benchlab does not know "
+                f"refers to it: {error.orig}"
+            ) from error
+
+    def delete_objects(self, campaign: str) -> None:
+        """Remove a campaign's raw outputs and series, if there are any.
+
+        Raises:
+            StoreError: they cannot be removed.
+        """
+        path = self.objects / campaign
+        with _object_named(path, "removed"):
             if path.exists():
                 path.fs.rm(path.path, recursive=True)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be removed: {meaning_of(error)}") from error
-        with self.transaction() as connection:
-            for table in reversed(METADATA.sorted_tables):
-                if "campaign" in table.c:
-                    connection.execute(table.delete().where(table.c.campaign == campaign))
-            connection.execute(KEPT.delete().where(KEPT.c.name == campaign))
-            connection.execute(CAMPAIGNS.delete().where(CAMPAIGNS.c.id == campaign))
+
+
+@contextlib.contextmanager
+def _object_named(path: UPath, what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = AwayError if isinstance(error, _AWAY) or error.errno in _AWAY_NUMBERS else StoreError
+        raise kind(f"{path}: cannot be {what}: {meaning_of(error)}") from error
 
 
 def open_store(home: Home) -> Store:

@@ -22,6 +22,7 @@ from airflow.sdk.exceptions import (
 )
 
 from benchlab.errors import (
+    AwayError,
     BenchlabError,
     FetchError,
     LockHeldError,
@@ -72,6 +73,8 @@ APPROVED = "approved"
 """The XCom of ``approve`` with the id of the campaign that is approved or needs no approval."""
 # Outside of trials, retries do not help with these.
 _UNFIT = (SpecError, UnavailableError, TargetError, NotMeasuredError)
+# Their causes may pass: what does not answer now may answer later.
+_PASSING = (AwayError, FetchError, UnreachableError)
 
 
 def campaign_id(context: Context) -> str:
@@ -142,7 +145,7 @@ def plan(report_file: str) -> list[str]:
         )
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
-        with open_store(here) as store:
+        with open_store(here, waits=True) as store:
             begun = calendar_runs.begun(here, store, campaign)
             if begun is None:
                 # Builds are identified by hash: version rules and the search for a measured pair
@@ -498,7 +501,7 @@ def give_back(target: str) -> str:
         given_back = targets.give_back(home.find(), campaign, access(), target=target)
     except (Exception, AirflowTaskTimeout) as error:
         _tell(_ended(error), REFERENCE)
-        with contextlib.suppress(StoreError), _campaign():
+        with contextlib.suppress(StoreError), _campaign(waits=False):
             raise  # recorded like any other failure, if the store can be opened
         raise
     log.info("given back: %s", given_back)
@@ -510,14 +513,14 @@ def give_back(target: str) -> str:
 
 
 @contextlib.contextmanager
-def _campaign() -> Iterator[CampaignRun]:
+def _campaign(*, waits: bool = True) -> Iterator[CampaignRun]:
     from benchlab import home
     from benchlab.campaign.stages import CampaignRun
     from benchlab_airflow.connections import access, open_store
 
     context = get_current_context()
     here = home.find()
-    with open_store(here) as store:
+    with open_store(here, waits=waits) as store:
         work = CampaignRun.open(here, store, campaign_id(context), access())
         try:
             yield work
@@ -587,7 +590,7 @@ def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
     try:
         yield
     except BenchlabError as error:
-        if isinstance(error, kinds) and not isinstance(error, (FetchError, UnreachableError)):
+        if isinstance(error, kinds) and not isinstance(error, _PASSING):
             for line in str(error).splitlines():
                 for shown in textwrap.wrap(line, SHOWN):
                     log.error("%s", shown)

@@ -59,7 +59,7 @@ class PlanOperator(BaseOperator):
         from benchlab_airflow.calendar import calendar_runs
         from benchlab_airflow.connections import open_store
 
-        with open_store(home.find()) as store:
+        with open_store(home.find(), waits=True) as store:
             return calendar_runs.at_work(store, self.dag_id)
 
 

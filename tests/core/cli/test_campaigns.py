@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.results.rows import METADATA
+from benchlab.report.publish.destinations import PublicationRecord
+from benchlab.results.rows import CAMPAIGNS, METADATA
 from benchlab.results.store import Store
 from benchlab.targets.fleet_files import CLUSTER_FILE, RENTAL_FILE
 from tests.builders import campaigns, plans
@@ -167,7 +169,7 @@ def test_a_campaign_has_a_note_and_tags(here: Here, store: Store) -> None:
 
 
 def test_a_deleted_campaign_leaves_nothing_but_what_lies_elsewhere(
-    here: Here, store: Store, monkeypatch: pytest.MonkeyPatch
+    here: Here, store: Store
 ) -> None:
     """Rows, objects, directory and report are gone; others stay, and copies elsewhere are named."""
     measured(here, store, "gone", -0.2)
@@ -176,7 +178,7 @@ def test_a_deleted_campaign_leaves_nothing_but_what_lies_elsewhere(
         store.write_bytes(f"{name}/r1.txt", b"raw")
     here.run("campaigns", "tag", "gone", "old")
     address = "s3://reports/gone/report.html"
-    monkeypatch.setattr(StoredCampaign, "published", lambda _: {"s3": address})
+    PublicationRecord(here.home.campaign("gone") / "published").add("s3", address)
     refused = here.refused("campaigns", "delete", "gone")
     assert "give --yes" in refused
     done = here.run("campaigns", "delete", "gone", "--yes")
@@ -194,6 +196,44 @@ def test_a_deleted_campaign_leaves_nothing_but_what_lies_elsewhere(
     assert store.read_bytes("stays/r1.txt") == b"raw"
     assert (here.home.reports / "stays" / "report.md").exists()
     assert "no campaign 'gone'" in here.refused("campaigns", "delete", "gone", "--yes")
+
+
+def test_a_campaign_of_another_version_is_deleted_as_well(here: Here, store: Store) -> None:
+    """Its plan cannot be read, its rows can be counted."""
+    measured(here, store, "old", 0.0)
+    with store.transaction() as connection:
+        connection.execute(CAMPAIGNS.update().values(spec='{"report": "old", "colour": 1}'))
+    assert here.run("campaigns", "delete", "old", "--yes").returncode == 0
+    assert store.campaign_ids() == []
+    assert not here.home.campaign("old").exists()
+
+
+def test_a_deletion_that_the_database_refuses_removes_nothing(here: Here, store: Store) -> None:
+    """Not a row, not a file: a table of somebody else refers to the campaign."""
+    measured(here, store, "kept", 0.0)
+    store.write_bytes("kept/r1.txt", b"raw")
+    with store.transaction() as connection:
+        connection.exec_driver_sql("CREATE TABLE own (of VARCHAR(160) REFERENCES campaigns (id))")
+        connection.exec_driver_sql("INSERT INTO own VALUES ('kept')")
+    before = here.run("compare", "kept").stdout
+    refused = here.refused("campaigns", "delete", "kept", "--yes")
+    assert "nothing was removed, as a table that this Benchlab does not know" in refused
+    assert here.run("compare", "kept").stdout == before
+    assert store.read_bytes("kept/r1.txt") == b"raw"
+    assert (here.home.reports / "kept" / "report.md").exists()
+    assert here.home.campaign("kept").exists()
+
+
+def test_files_that_cannot_be_deleted_are_named(here: Here, store: Store) -> None:
+    """The campaign is out of the store by then, and the other files are gone."""
+    measured(here, store, "gone", 0.0)
+    shutil.rmtree(here.home.reports / "gone")
+    (here.home.reports / "gone").write_text("in the way")
+    refused = here.refused("campaigns", "delete", "gone", "--yes")
+    assert "gone is no longer in the store, but files of it are left" in refused
+    assert str(here.home.reports / "gone") in refused
+    assert store.campaign_ids() == []
+    assert not here.home.campaign("gone").exists()
 
 
 def test_a_campaign_at_work_is_not_deleted(here: Here, store: Store) -> None:
