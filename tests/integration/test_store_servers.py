@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 import sqlalchemy as sa
@@ -11,24 +17,36 @@ from upath import UPath
 
 from benchlab.engines.mariadb import Engine
 from benchlab.engines.server import Instance
-from benchlab.errors import StoreError
+from benchlab.errors import AwayError, StoreError
 from benchlab.hosts.executor import LocalExecutor
+from benchlab.patience import LIMIT_S, Patience
 from benchlab.results import revisions
 from benchlab.results.database import StoreDatabase
 from benchlab.results.findings import Sought
 from benchlab.results.records import Remarks
-from benchlab.results.rows import METADATA
+from benchlab.results.rows import CAMPAIGNS, METADATA
 from benchlab.results.store import Store
-from tests import postgresql as server
+from tests import postgresql as postgresql_server
 from tests.builders import campaigns, findings, migrations
+from tests.builders.installation import Here
 from tests.ports import free_port
 
 PASSWORD = "s3cret/with@signs"
 
 
+class Server(Protocol):
+    """A database server that can be stopped and started again."""
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+
+    def stop(self) -> None:
+        """End it with all its connections."""
+
+
 @pytest.fixture(scope="module")
-def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real MariaDB that holds a store; its URL."""
+def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Server]]:
+    """A real MariaDB that holds a store, with its URL."""
     directory = tmp_path_factory.mktemp("mysql")
     executor = LocalExecutor(directory, "test-store-mysql")
     port = free_port()
@@ -48,26 +66,38 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     try:
         engine.deploy()
         engine.create_database()
-        yield f"mysql+mysqldb://bench:s3cret%2Fwith%40signs@127.0.0.1:{port}/store"
+        yield f"mysql+mysqldb://bench:s3cret%2Fwith%40signs@127.0.0.1:{port}/store", engine
     finally:
         engine.stop()
         executor.end_processes()
 
 
 @pytest.fixture(scope="module")
-def postgresql() -> Iterator[str]:
-    """A real PostgreSQL that holds a store; its URL."""
-    if (programs := server.programs()) is None:
+def postgresql() -> Iterator[tuple[str, Server]]:
+    """A real PostgreSQL that holds a store, with its URL."""
+    if (programs := postgresql_server.programs()) is None:
         pytest.skip("PostgreSQL's server is not installed: `make setup-dev` installs it")
-    with server.running(programs) as url:
-        yield url
+    with postgresql_server.server(programs) as run:
+        yield run.url, run
 
 
 @pytest.fixture(params=["mysql", "postgresql"])
-def url(request: pytest.FixtureRequest) -> str:
-    """The URL of each kind of database."""
-    found: str = request.getfixturevalue(request.param)
+def database(request: pytest.FixtureRequest) -> tuple[str, Server]:
+    """Each kind of database, with its URL."""
+    found: tuple[str, Server] = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Here:
+    """An installation of the test's own."""
+    return Here(tmp_path / "installation")
+
+
+@pytest.fixture
+def url(database: tuple[str, Server]) -> str:
+    """The URL of each kind of database."""
+    return database[0]
 
 
 def test_a_campaign_comes_back_as_it_was_written(url: str, tmp_path: Path) -> None:
@@ -171,6 +201,111 @@ def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:
         store.add_campaign(campaign)
         store.set_facts("long", "baseline", facts)
         assert store.campaign("long").facts["baseline"] == facts
+
+
+def lose_it_in_a_transaction(store: Store, process: Server) -> None:
+    """Stop a database between two statements."""
+    with store.transaction() as connection:
+        connection.execute(sa.select(CAMPAIGNS.c.id))
+        process.stop()
+        connection.execute(sa.select(CAMPAIGNS.c.id))
+
+
+def test_a_database_that_is_restarted_costs_a_campaign_nothing(
+    database: tuple[str, Server], tmp_path: Path
+) -> None:
+    """Stopped under a campaign, between two tasks and in a transaction, it is waited for."""
+    url, process = database
+    pauses, back_after = list[float](), [2]
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == back_after[0]:
+            process.start()
+
+    campaign = campaigns.campaign(id="restarted", rounds=1, threads=[4])
+    first, *others = campaigns.results_of(campaign.plan)
+    try:
+        with Store(url, UPath(tmp_path), Patience(LIMIT_S, sleep)) as store:
+            store.add_campaign(campaign)
+            process.stop()
+            store.add_trial("restarted", first)
+            assert pauses == [1, 2]
+            with pytest.raises(AwayError):
+                lose_it_in_a_transaction(store, process)
+            back_after[0] = 3
+            for result in others:
+                store.add_trial("restarted", result)
+            assert store.trials("restarted") == [first, *others]
+        process.stop()
+        with pytest.raises(AwayError):  # a person who asks for a list is told at once
+            Store(url, UPath(tmp_path))
+        back_after[0] = 4
+        with Store(url, UPath(tmp_path), Patience(LIMIT_S, sleep)) as again:
+            assert again.trials("restarted") == [first, *others]
+            again.delete_campaign("restarted")
+    finally:
+        process.stop()
+        process.start()  # for the other tests
+
+
+def test_questions_in_sql_change_nothing_on_a_server(
+    url: str, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the server would allow; numbers are numbers."""
+    monkeypatch.setitem(here.environment, "BENCHLAB_STORE_URL", url)
+    with Store(url, here.home.objects) as store:
+        store.add_campaign(campaigns.campaign(id="asked"))
+        query = "SELECT COUNT(*) AS n, AVG(1.5) AS mean FROM campaigns WHERE id LIKE 'ask%'"
+        assert here.run("sql", query, "--csv").stdout == "n,mean\n1,1.5\n"
+        for changing in (
+            "WITH gone AS (DELETE FROM campaigns RETURNING id) SELECT id FROM gone",
+            "SELECT id INTO mine FROM campaigns",
+            "SELECT id FROM campaigns FOR UPDATE; COMMIT; DELETE FROM campaigns",
+        ):
+            assert here.refused("sql", changing)
+        assert "asked" in store.campaign_ids()
+        store.delete_campaign("asked")
+
+
+def follow(said: str) -> None:
+    """Do what a message says to do, with the password that the program would ask for."""
+    found = re.search("`([a-z_]+ .+)`", said)
+    assert found is not None, said
+    if shutil.which(found[1].split()[0]) is None:
+        pytest.skip(f"{found[1].split()[0]} is not installed")
+    command, environment = found[1].replace("--password ", ""), {"MYSQL_PWD": PASSWORD}
+    subprocess.run(["sh", "-c", command], check=True, env={**os.environ, **environment})
+
+
+def test_a_store_on_a_server_is_backed_up_with_its_own_tools(
+    url: str, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands that are named dump and load it; the rest is copied and put back beside it."""
+    monkeypatch.setitem(here.environment, "BENCHLAB_STORE_URL", url)
+    to, empty = tmp_path / "backup", {"BENCHLAB_HOME": str(tmp_path / "new")}
+    campaign = campaigns.campaign(id="dumped", rounds=1, threads=[4])
+    with Store(url, here.home.objects) as store:
+        store.add_campaign(campaign)
+        name = store.write_bytes("dumped/r1.txt", b"raw")
+        result = campaigns.trial_result(campaign.plan.trials[0])
+        store.add_trial("dumped", dataclasses.replace(result, raw=name))
+    follow(here.refused("backup", to))
+    assert here.run("backup", to).returncode == 0
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        METADATA.drop_all(connection)
+        revisions.CURRENT.drop(connection)
+    engine.dispose()
+    follow(here.refused("restore", to, **empty))
+    done = here.run("restore", to, **empty)
+    assert done.returncode == 0, done.stderr
+    with Store(url, UPath(tmp_path / "new" / "objects")) as store:
+        assert store.campaign("dumped") == campaign
+        assert [store.read_bytes(trial.raw or "") for trial in store.trials("dumped")] == [b"raw"]
+        store.delete_campaign("dumped")
+    (to / "objects" / "dumped" / "r1.txt").unlink()
+    assert "is damaged" in here.refused("restore", to, BENCHLAB_HOME=str(tmp_path / "other"))
 
 
 def test_a_database_out_of_reach_is_named_without_its_password(tmp_path: Path) -> None:

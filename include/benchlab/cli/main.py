@@ -39,7 +39,7 @@ COMMANDS = {
     "site": ("site",),
     "pages": ("import", "audit"),
     "bisect": ("bisect",),
-    "store": ("builds", "store"),
+    "store": ("builds", "backup", "restore", "sql", "store"),
     "calendar": ("releases",),
     "prices": ("prices",),
 }

@@ -1,10 +1,13 @@
-"""The commands on kept builds and the results store: builds, store upgrade."""
+"""The commands on kept builds and the store: builds, backup, restore, sql, store upgrade."""
 
 from __future__ import annotations
 
+import csv
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +15,10 @@ from benchlab.cli.options import Json, show
 from benchlab.engines import builds
 from benchlab.engines.builds import Kept
 from benchlab.home import find
-from benchlab.results import store
+from benchlab.language.names import plain
+from benchlab.language.numbers import MISSING
+from benchlab.report.formats.console import console_for, print_table, table_of, text_of
+from benchlab.results import backup, sql, store
 
 app = typer.Typer()
 
@@ -37,6 +43,74 @@ def _text(found: Sequence[Kept]) -> str:
         commit = f", commit {one.git_hash}" if one.git_hash else ""
         lines.append(f"    kept {one.kept_at} from {one.source}{commit}")
     return "\n".join([*lines, ""])
+
+
+@app.command("backup")
+def make_backup(
+    to: Annotated[Path, typer.Argument(metavar="DIR", help="a new directory, outside the home")],
+    also: Annotated[
+        list[str],
+        typer.Option(
+            "--with", metavar="NAME", help="copy this directory of the home too, such as builds"
+        ),
+    ] = [],  # noqa: B006
+) -> None:
+    """Copy the results store, its objects and the reports, even while a campaign runs.
+
+    What else is in the home is listed, with its size and how many of its files are secrets, and
+    copied only if --with names it. Of a store on a server it says how to dump it first.
+
+    Example: benchlab backup /mnt/backups/monday
+    """
+    backup.make(find(), to, also, print)
+
+
+@app.command("restore")
+def restore_backup(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="what `benchlab backup` made")],
+) -> None:
+    """Put a backup into an empty home, and check that all of it is there.
+
+    Example: BENCHLAB_HOME=/srv/benchlab benchlab restore /mnt/backups/monday
+    """
+    backup.restore(find(), source, print)
+
+
+@app.command("sql")
+def ask(
+    query: Annotated[str, typer.Argument(help="one SELECT; without it, tables are listed")] = "",
+    as_csv: Annotated[bool, typer.Option("--csv", help="print CSV")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put a question to the results store in SQL, which changes nothing.
+
+    It is answered by the store's own database, in its dialect: SQLite, MariaDB or PostgreSQL.
+
+    Example: benchlab sql "SELECT report, COUNT(*) AS campaigns FROM campaigns GROUP BY report"
+    """
+    found = sql.select(find(), query) if query else sql.tables()
+    if as_csv:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([found.columns, *found.rows])
+        return
+    show(found, as_json, _rows, _table)
+
+
+def _rows(found: sql.Answer) -> list[dict[str, Any]]:
+    return [
+        {
+            name: cell if isinstance(cell, bool | int | float | None) else str(cell)
+            for name, cell in zip(found.columns, row, strict=True)
+        }
+        for row in found.rows
+    ]
+
+
+def _table(found: sql.Answer, columns: int, colour: bool) -> str:
+    console, table = console_for(columns, colour), table_of(*found.columns)
+    for row in found.rows:
+        table.add_row(*(MISSING if cell is None else plain(str(cell)) for cell in row))
+    print_table(console, table)
+    return text_of(console)
 
 
 _store = typer.Typer(no_args_is_help=True)

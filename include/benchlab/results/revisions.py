@@ -103,7 +103,10 @@ def upgrade(engine: Engine, say: Callable[[str], None]) -> None:
         if before not in known():
             refuse_others(connection, before)
         if engine.dialect.name == "sqlite":
-            say(f"{_store(connection)}: copied to {_copied(connection, before)}")
+            file = Path(engine.url.database or "")
+            copy = file.with_name(f"{file.name}.revision-{before}")
+            copied(connection, copy)
+            say(f"{_store(connection)}: copied to {copy}")
         else:
             say(
                 f"{_store(connection)}: make a backup of it first; a store on a server is not "
@@ -119,6 +122,29 @@ def note(ctx: MigrationContext, step: MigrationInfo, *_: Any, **__: Any) -> None
     if ctx.connection is not None:  # None where Alembic only writes an SQL script
         for revision in step.up_revision_ids:
             _record(ctx.connection, revision)
+
+
+def copied(connection: Connection, copy: Path) -> None:
+    """Copy an SQLite file, with what other connections have committed to its WAL.
+
+    Others may write into it meanwhile; the copy is the file as it was at one moment.
+
+    Raises:
+        StoreError: the copy cannot be written.
+    """
+    part = copy.with_name(f"{copy.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with contextlib.closing(sqlite3.connect(part)) as target:
+            driver = connection.connection.driver_connection
+            driver.backup(target)  # type: ignore[union-attr]
+            # Without a WAL it can be read where nothing can be written.
+            target.execute("PRAGMA journal_mode=DELETE")
+        part.replace(copy)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(
+            f"{_store(connection)} was not changed: its copy {copy} cannot be written: {error}"
+        ) from error
 
 
 def own_version() -> str:
@@ -139,24 +165,6 @@ def _record(connection: Connection, revision: str) -> None:
     at = datetime.now(UTC).isoformat()
     row = {"revision": revision, "benchlab": own_version(), "at": at}
     connection.execute(REVISIONS.insert().values(row))
-
-
-def _copied(connection: Connection, revision: str) -> Path:
-    """Copy an SQLite file beside itself, with what other connections have committed to its WAL."""
-    file = Path(connection.engine.url.database or "")
-    copy = file.with_name(f"{file.name}.revision-{revision}")
-    part = copy.with_name(f"{copy.name}.part")
-    part.unlink(missing_ok=True)
-    try:
-        with contextlib.closing(sqlite3.connect(part)) as target:
-            driver = connection.connection.driver_connection
-            driver.backup(target)  # type: ignore[union-attr]
-        part.replace(copy)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(
-            f"results store {file} was not changed: its copy {copy} cannot be written: {error}"
-        ) from error
-    return copy
 
 
 @contextlib.contextmanager
