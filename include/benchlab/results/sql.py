@@ -3,8 +3,8 @@
 >>> select(home, "SELECT id FROM campaigns").rows
 [('c1',)]
 
-The store's own database answers: nothing is copied, and 2.7 million samples are where their indices
-are. DuckDB reads SQLite only with an extension that it downloads.
+The store's own database answers, with its indices, so nothing is copied or installed for it: DuckDB
+would read SQLite only with an extension that it downloads.
 """
 
 from __future__ import annotations
