@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -204,6 +205,21 @@ def test_at_the_limit_of_its_budget_a_campaign_publishes_what_it_has(rented: Ren
     assert "planned $" in page
     assert machine.verified("at-limit").outcome == "holds"
     assert_nothing_left(rented, "at-limit")
+
+
+@pytest.mark.long  # two fleets, one after the other
+def test_a_pair_is_measured_again_on_a_fleet_of_its_own(rented: Rented) -> None:
+    """Dollars are shown first, both clusters are as they were, and nothing is left."""
+    machine = rented.machine
+    machine.run(CLI, "run", "sysbench_ec2", *rented.settings(), "--campaign", "whole")
+    said = machine.run(CLI, "reproduce", "whole", "--campaign", "pair")
+    assert re.search(r"2 trials, about .*, about [0-9.]+ dollars", said)
+    assert "1 pair on one deployment: no verdict follows" in said
+    assert "Measured otherwise" not in said
+    (first, _), (campaign, trials) = machine.outcome("whole"), machine.outcome("pair")
+    assert campaign.plan.sides == first.plan.sides
+    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    assert_nothing_left(rented, "whole", "pair")
 
 
 @pytest.mark.long  # two fleets; the DAG's test has the first campaign
