@@ -17,6 +17,6 @@ def all_day(minutes: float) -> float:
 
 
 if __name__ == "__main__":
-    stages.OBSERVERS = (Cpu(), Allocations())
-    diagnosing.diagnosis_minutes = all_day
+    vars(stages).update(OBSERVERS=(Cpu(), Allocations()))
+    vars(diagnosing).update(diagnosis_minutes=all_day)
     main()
