@@ -274,8 +274,9 @@ def _operators(plan: Plan) -> list[str]:
 
 def _difference(old: Plan, new: Plan) -> tuple[str, ...]:
     ours, theirs = ([_written(line) for line in plan] for plan in (old, new))
-    # The lines with `?` point at characters.
-    return tuple(line for line in difflib.ndiff(ours, theirs) if not line.startswith("?"))
+    lines = difflib.unified_diff(ours, theirs, n=len(ours), lineterm="")
+    _, _, _, *shown = lines  # behind the names of files and places in them
+    return tuple(f"{line[0]} {line[1:]}" for line in shown)
 
 
 def _written(line: PlanLine) -> str:
