@@ -25,6 +25,8 @@ class _Answers(BaseHTTPRequestHandler):
             status, content = 200, (RECORDED / name).read_bytes() if name else b"<svg/>"
         elif path == "/pd/api/v1/debug/pprof/profile":
             status, content = 500, BUSY.encode()
+        elif path.endswith("/debug/pprof/heap"):
+            status, content = 200, b"of no interest"
         elif path.endswith("/debug/pprof/allocs"):
             status, content = 200, (RECORDED / "pd_allocs.pb.gz").read_bytes()
         self.send_response(status)

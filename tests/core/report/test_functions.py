@@ -140,7 +140,7 @@ def test_a_component_without_profiles_is_named_with_the_reason() -> None:
     """Beside those that have some."""
     why = message("profiles-tikv-old", version="v5.4.0", first="v6.1.0")
     said = section(files({"cpu": {"tidb": found(), "tikv": why}})["report.md"])
-    assert "CPU profiles of TiKV: TiKV v5.4.0 may crash while its CPU is profiled" in said
+    assert "TiKV, CPU profiles: TiKV v5.4.0 may crash while its CPU is profiled" in said
 
 
 def test_a_campaign_without_diagnosis_has_no_such_section() -> None:

@@ -24,7 +24,9 @@ FIRST_OF_TIKV = "v6.1.0"
 CONNECT_LIMIT_S, SLACK_S = 3, 20
 # Of profiles that are read; a message of curl is a line.
 MOST_BYTES = 16 << 20
-# Of Go's allocations, a server answers what was added in the meantime.
+# Of Go's allocations, a server answers what was added in the meantime. They are counted when
+# garbage is collected, so that is asked for before, and so long before the end.
+BEFORE_END_S = 3
 _PATHS: Mapping[Kind, Mapping[Component, str]] = {
     "cpu": {
         "tidb": "/debug/pprof/profile",
@@ -53,6 +55,11 @@ def command(kind: Kind, component: Component, server: str, seconds: int) -> str:
     """
     limits = ["--connect-timeout", str(CONNECT_LIMIT_S), "--max-time", str(seconds + SLACK_S)]
     header = ["--header", "Content-Type: application/protobuf"]
-    url = f"{server}{_PATHS[kind][component]}?seconds={seconds}"
-    ask = ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", *limits, *header, url]
-    return f"{shlex.join(ask)} 2>&1 | head -c {MOST_BYTES} | base64 -w 0"
+    curl = ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", *limits]
+    path = f"{server}{_PATHS[kind][component]}"
+    ask = shlex.join([*curl, *header, f"{path}?seconds={seconds}"])
+    taken = f"{ask} 2>&1 | head -c {MOST_BYTES} | base64 -w 0"
+    if kind == "cpu":
+        return taken
+    collect = shlex.join([*curl, "--output", "/dev/null", f"{path.replace('allocs', 'heap')}?gc=1"])
+    return f"{collect}; {{ sleep {max(seconds - BEFORE_END_S, 0)}; {collect}; }} & {taken}"
