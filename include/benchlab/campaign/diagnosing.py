@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
 from benchlab.campaign import trial as trials
@@ -43,15 +43,15 @@ LONGEST_S = 60
 
 
 class Observer(Protocol):
-    """Looks at the servers while a diagnosis trial runs.
+    """Looks at the servers while a diagnosis trial runs."""
 
-    Attributes:
-        kind: what it looks at.
-        rounds: how many pairs of trials it has of a workload.
-    """
+    @property
+    def kind(self) -> Kind:
+        """What it looks at."""
 
-    kind: ClassVar[Kind]
-    rounds: ClassVar[int]
+    @property
+    def rounds(self) -> int:
+        """How many pairs of trials it has of a workload."""
 
     def lacking(self, setup: TrialSetup, side: Side) -> Said | None:
         """Why it cannot look at the servers of a side; None if it can."""

@@ -15,7 +15,7 @@ from benchlab.hosts.executor import JobStatus
 from benchlab.plan.spending import Spending
 from benchlab.results.store import Store
 from tests.builders import states
-from tests.core.campaign.test_sequence import Bench
+from tests.builders.benches import Bench
 
 
 class Deployments(Bench):
