@@ -19,11 +19,11 @@ class Asked(Engine):
     """A server that answers with what is found, and how many are at work."""
 
     answers: tuple[tuple[str, str], ...] = ()
-    statements: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
 
     def sql(self, statement: str, **options: Any) -> list[list[str]]:
         """See :class:`benchlab.engines.database.Database`."""
-        self.statements += (statement,)
+        self.sent += (statement,)
         return [list(answer) for answer in self.answers]
 
 
@@ -60,7 +60,7 @@ def test_ddl_and_analyze_jobs_are_counted_together(
     """In one question; those at work have begun and not ended."""
     server = asked("v6.5.0", ddl, analyze)
     assert server.background_jobs() == found
-    (statement,) = server.statements
+    (statement,) = server.sent
     assert "information_schema.ddl_jobs" in statement
     assert "mysql.analyze_jobs" in statement
 
@@ -70,7 +70,7 @@ def test_an_older_version_is_not_asked(version: str) -> None:
     """Its servers remember some of their own ANALYZE jobs, and cannot say that there was none."""
     server = asked(version)
     assert server.background_jobs() is None
-    assert server.statements == ()
+    assert server.sent == ()
 
 
 VERSION = (

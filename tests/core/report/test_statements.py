@@ -94,7 +94,7 @@ def test_the_statement_that_took_the_change_is_told_with_its_plan() -> None:
         text = made[name].replace("\\", "")
         assert "## Statements" in text or ">Statements</h2>" in text
         assert "20,200 µs" in text
-        assert "evidence.zip: raw/c1/diagnosis/a.zip" in text
+        assert "PLAN REPLAYER of what changed most: raw/c1/diagnosis/a.zip" in text
         assert "0 executions with the baseline and 14 with the candidate are in no row" in text
     assert "- IndexLookUp root" in made["report.md"]
     assert "## 语句" in made["zh/report.md"]

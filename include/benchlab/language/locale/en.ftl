@@ -852,7 +852,7 @@ statements-no-plan = no plan changed
 statements-no-plan-changed = No plan changed.
 statements-same-operators = the same operators, on other tables, indexes or ranges
 statements-difference = Both plans, line by line
-statements-replayers = To see the plans again (PLAN REPLAYER): { $names }.
+statements-replayers = For TiDB's developers, evidence.zip has the PLAN REPLAYER of what changed most: { $names }.
 statements-otherwise = In these trials the servers ran with performance_schema, and the client sent text in place of prepared statements (--db-ps-mode=disable): compare their figures with each other only.
 statements-plans-unknown = MariaDB keeps no plans, so whether one changed is not known.
 statements-untold = The servers had too many statements to tell all of them apart: { $before } executions with the baseline and { $after } with the candidate are in no row.

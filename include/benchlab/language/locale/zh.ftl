@@ -780,7 +780,7 @@ statements-no-plan = 执行计划没有变化
 statements-no-plan-changed = 执行计划没有变化。
 statements-same-operators = 算子相同，但表、索引或范围不同
 statements-difference = 两个执行计划的逐行对比
-statements-replayers = 重现执行计划（PLAN REPLAYER）：{ $names }。
+statements-replayers = 供 TiDB 开发者使用，evidence.zip 中有变化最大的语句的 PLAN REPLAYER：{ $names }。
 statements-otherwise = 这些试验中，服务器启用了 performance_schema，客户端发送文本而不是预处理语句（--db-ps-mode=disable）：其数据只能相互比较。
 statements-plans-unknown = MariaDB 不保留执行计划，因此无法得知是否有变化。
 statements-untold = 语句太多，服务器无法全部区分：基线有 { $before } 次执行、候选有 { $after } 次执行不在任何一行中。

@@ -29,11 +29,10 @@ _LONGEST, _LONGEST_IN_SHORT = 160, 60
 
 
 class PlanTold(NamedTuple):
-    """One plan that changed: the sentence, its difference, and where it can be seen again."""
+    """One plan that changed: the sentence, and its difference."""
 
     sentence: str
     difference: str
-    replayers: str
 
 
 class Told(NamedTuple):
@@ -162,7 +161,6 @@ def _figure(report: Report, one: Figure) -> str:
 
 def _plan(report: Report, one: StatementChange, plan: PlanChange) -> PlanTold:
     say = report.language.say
-    names = items((f"evidence.zip: raw/{name}" for name in one.replayers.values()), report.language)
     return PlanTold(
         say(
             "statements-plan",
@@ -172,7 +170,6 @@ def _plan(report: Report, one: StatementChange, plan: PlanChange) -> PlanTold:
         ),
         # What a server printed must not end the block of code.
         "\n".join(f"{line[:2]}{_aligned(line[2:])}" for line in plan.lines).replace("`", "'"),
-        say("statements-replayers", names=names) if names else "",
     )
 
 
@@ -196,6 +193,9 @@ def _notes(report: Report, found: Compared) -> list[str]:
         said.append(say("statements-plans-unknown"))
     elif not found.plans:
         said.append(say("statements-no-plan-changed"))
+    if files := [name for one in found.changes for name in one.replayers.values()]:
+        names = items((f"raw/{name}" for name in files), report.language)
+        said.append(say("statements-replayers", names=names))
     if any(found.untold.values()):
         both = (report.numbers.whole(found.untold[side]) for side in SIDES)
         said.append(say("statements-untold", before=next(both), after=next(both)))
