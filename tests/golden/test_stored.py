@@ -160,7 +160,8 @@ def test_a_sealed_campaign_reads_as_before(here: Here, tmp_path: Path) -> None:
         size = sum(file.stat().st_size for file in files)
         store.seal(OTHER)
         (archive,) = (tmp_path / OTHER).iterdir()
-        assert len(files) == 24 and archive.stat().st_size < size
+        assert len(files) == 24
+        assert archive.stat().st_size < size
         assert shown(store) == before
 
 

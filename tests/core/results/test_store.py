@@ -291,7 +291,7 @@ def test_trials_come_back_as_they_were_written(store: Store) -> None:
         ("UPDATE definitions SET document = replace(document, 'validity', 'x')", "gates.0.kind"),
         ("UPDATE definitions SET document = '[]'", "cannot be read"),
         ("UPDATE trials SET definitions = 'x'", "'x'"),
-        ("UPDATE trials SET samples = '{\"tps\": \"x\"}'", "samples.0.value"),
+        ('UPDATE trials SET samples = \'{"tps": "x"}\'', "samples.0.value"),
         ("UPDATE trials SET samples = '{\"new\": 1}'", "'new'"),
         ("UPDATE trials SET packed = x'00'", "packed: "),
         ("UPDATE trials SET packed = 'x'", "cannot be read"),
