@@ -32,6 +32,7 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.errors import BenchlabError
 from benchlab.language import load
 from benchlab.plan.rates import Size, StepTime
+from benchlab.report.evidence import contents
 from benchlab.report.evidence.verify import verify
 from benchlab.results.records import Failure, Remarks
 from benchlab.results.rows import FINDING_CAMPAIGNS, FINDING_ENTRIES, FINDINGS
@@ -160,6 +161,26 @@ def test_the_long_view_of_stored_campaigns_is_as_it_was(here: Here) -> None:
     )
     gone = {place for place in agreed if "acknowledg" in place}
     assert_same(found, {place: value for place, value in agreed.items() if place not in gone})
+
+
+def test_a_sealed_campaign_reads_as_before(here: Here, tmp_path: Path) -> None:
+    """One file is left of 24, and a smaller one; a trial's page and its evidence are the same."""
+    shutil.copytree(here.home.root / "objects" / OTHER, tmp_path / OTHER)
+    path, gates = here.home.root / "results.db", here.home.configs / "quality"
+
+    def shown(store: Store) -> tuple[str, bytes]:
+        site = Site(here.home, store, load("en"), datetime(2026, 1, 1, tzinfo=UTC))
+        page = render(site, trial.trial(site, OTHER, TRIAL, 1))
+        return page, contents.make(store, OTHER, {}, gates=gates)
+
+    with Store(f"sqlite:///{path}", UPath(tmp_path)) as store:
+        before, files = shown(store), list((tmp_path / OTHER).iterdir())
+        size = sum(file.stat().st_size for file in files)
+        store.seal(OTHER)
+        (archive,) = (tmp_path / OTHER).iterdir()
+        assert len(files) == 24
+        assert archive.stat().st_size < size
+        assert shown(store) == before
 
 
 DAMAGED, OTHER = "golden-slowed", "golden-sysbench"

@@ -19,8 +19,8 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
+from io import BufferedRandom
 from pathlib import Path
-from typing import IO
 from zipfile import ZipFile, ZipInfo
 
 from upath import UPath
@@ -122,7 +122,7 @@ class Objects:
             if path.exists():
                 path.fs.rm(path.path, recursive=True)
 
-    def _pack(self, names: Collection[str], made: IO[bytes]) -> list[str]:
+    def _pack(self, names: Collection[str], made: BufferedRandom) -> list[str]:
         """Write an archive of what is in none yet; returns the names of all that is in one.
 
         A process that was killed, and one that does the same, have left some to be removed alone.
@@ -164,7 +164,7 @@ def _files(folder: UPath) -> list[UPath]:
     return list(folder.iterdir()) if folder.exists() else []
 
 
-def _place(folder: UPath, made: IO[bytes]) -> None:
+def _place(folder: UPath, made: BufferedRandom) -> None:
     """Let an archive appear as a whole; an object store does so by itself."""
     made.seek(0)
     place = folder / f"{_PREFIX}{hashlib.file_digest(made, 'sha256').hexdigest()[:16]}.zip"

@@ -96,8 +96,7 @@ DEFINITIONS = sa.Table(
 )
 
 # `samples` has the values by metric. `packed` is compressed JSON: what its gates found, in the
-# order of its definitions, its phases and its hosts' figures. A row of each gate was 81 % of a
-# store.
+# order of its definitions, its phases and its hosts' figures. Rows of gates were 81 % of a store.
 TRIALS = sa.Table(
     "trials",
     METADATA,

@@ -152,7 +152,7 @@ def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path) -> None:
         assert read(root) == CONTENTS, step
         if not was_killed:
             break
-        shutil.rmtree(root / "c1")
+        shutil.rmtree(tmp_path / "c1")
     # Each file is read and removed; the archive is written, and appears.
     assert step > 2 * len(CONTENTS) + 2
 
