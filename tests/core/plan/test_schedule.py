@@ -160,7 +160,9 @@ def test_a_canary_that_would_never_have_a_week_is_refused(
     with pytest.raises(ValidationError, match="no week is left for a canary") as refused:
         weekly(**turns, canary_every=8)
     (fault,) = faults(refused.value)
-    assert str(fault).startswith(f"canary_every: no week is left for a canary: with aa_every {aa_every}")
+    assert str(fault).startswith(
+        f"canary_every: no week is left for a canary: with aa_every {aa_every}"
+    )
     assert weekly(**turns).canary(MONDAY) is None
 
 
