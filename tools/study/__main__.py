@@ -12,7 +12,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from benchlab import home
-from tools.study import causes, families, for_dollars, long_view, looks, mondays, profiles, promises
+from tools.study import (
+    causes,
+    families,
+    for_dollars,
+    long_view,
+    looks,
+    mondays,
+    profiles,
+    promises,
+    seconds,
+)
 from tools.study.promises import Kept
 
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -23,6 +33,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "causes": lambda: causes.page(causes.study()),
     "profiles": lambda: profiles.page(profiles.study()),
     "long-view": lambda: long_view.page(long_view.study()),
+    "seconds": seconds.page,
 }
 PARTS = ("promises", *PAGES)
 

@@ -153,6 +153,19 @@ class TrialSequence:
                 return []
             return self.remaining.left(self.store.trials(self.campaign.id), 1)
 
+    def is_left(self) -> bool:
+        """Whether anything is left to measure, once what the last deployment shows is decided.
+
+        For a campaign that was interrupted after a deployment: the next one is not prepared if
+        nothing is left for it.
+        """
+        with self._fenced():
+            results = self.store.trials(self.campaign.id)
+            if self.remaining.current() > self.remaining.latest(results):
+                self._screen(results)
+                self._look(results)
+            return self.remaining.is_anything()
+
     def _screen(self, results: Sequence[TrialResult]) -> None:
         if self.plan.screening_rounds is None:
             return

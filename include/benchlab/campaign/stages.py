@@ -549,8 +549,9 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         raise
     try:
         work.provision()
-        work.deployments.prepare()
-        work.sequence.measure_all()
+        if work.sequence.is_left():
+            work.deployments.prepare()
+            work.sequence.measure_all()
         work.check_after_trials()
         work.diagnose()
         work.validate()

@@ -444,7 +444,7 @@ def _priced_cloud(
 
 
 # How often a workload in which nothing has changed is flagged and measured again (`make study`).
-FLAGGED_BY_CHANCE = 0.022
+FLAGGED_BY_CHANCE = 0.033
 
 
 def mean_quiet_minutes(plan: Plan) -> float:

@@ -155,7 +155,7 @@ class WeeklyTimetable(_CalendarTimetable):
         self.description = (
             f"At the times (UTC) of the cron expression {cron}{aa}"
             f"{release if release_every and aa_every != 1 else ''}"
-            f"{canary if canary_every and aa_every != 1 else ''}"
+            f"{canary if canary_every else ''}"
         )
 
     @property

@@ -84,6 +84,42 @@ def test_a_flag_that_fresh_deployments_refute_ends_the_runs() -> None:
     assert watch.add(QUIET[1]).weeks == 1
 
 
+def test_what_fresh_deployments_neither_confirm_nor_refute_is_further_evidence() -> None:
+    """They lean the same way: the run goes on with them, and the next week can tell the loss."""
+    watch = after(20)
+    assert watch.add([-0.05, -0.04]).flag == "worse"
+    unsure = watch.confirm([-0.04, 0.015, -0.035, -0.005])
+    assert (unsure.verdict, unsure.goes_on) == (None, True)
+    assert watch.means[-1] == pytest.approx(fmean([-0.05, -0.04, -0.04, 0.015, -0.035, -0.005]))
+    alone = after(21)
+    assert watch.add([-0.02, -0.03]).p < alone.add([-0.02, -0.03]).p
+    assert watch.evidence().weeks == 2
+    refuted = watch.confirm([0.01, -0.012, 0.004, -0.002])
+    assert (refuted.verdict, refuted.goes_on) == (None, False)
+    assert watch.add(QUIET[1]).weeks == 1
+
+
+def test_fresh_deployments_that_go_the_other_way_refute_a_flag() -> None:
+    """A gain that nobody flagged is not told because a loss was: that would double false alarms."""
+    watch = after(20)
+    assert watch.add([-0.05, -0.04]).flag == "worse"
+    found = watch.confirm([0.05, 0.06, 0.052, 0.058])
+    assert found.low > 0
+    assert (found.verdict, found.goes_on, watch.level.value) == (None, False, 0)
+
+
+def test_a_week_of_more_deployments_weighs_more() -> None:
+    """As if its deployments stood alone, where weeks do not differ by themselves."""
+    watch = after(26)
+    watch.add([-0.05, -0.04])
+    watch.confirm([-0.02, 0.015, -0.025, -0.015])
+    watch.add([-0.01, -0.02])
+    found = watch.evidence()
+    assert found.weeks == 2
+    fresh = [-0.05, -0.04, -0.02, 0.015, -0.025, -0.015]
+    assert found.change == pytest.approx(fmean([*fresh, -0.01, -0.02]))
+
+
 def test_the_interval_is_of_the_fresh_deployments_alone() -> None:
     """Weeks that were chosen because they look bad would exaggerate."""
     watch = after(20)

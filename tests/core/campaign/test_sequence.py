@@ -724,6 +724,25 @@ def test_what_a_look_decided_is_decided_once(make: Callable[..., Bench]) -> None
     assert [one.after for one in bench.store.campaign("c1").looks] == [3, 4]
 
 
+@pytest.mark.parametrize(("design", "until"), [("watch", 2), ("release", 3)])
+def test_an_interrupted_campaign_asks_what_is_left_before_it_prepares_more(
+    make: Callable[..., Bench], design: str, until: int
+) -> None:
+    """Killed after the deployment that decides; before that, its own trials are left."""
+    bench = make(design=design, rounds=6, deployments=6)
+    bench.sequence._decide, bench.sequence._look_at = flagging(), leaving(oltp_read_write=3)
+    while len(bench.results()) < 2 * until - 1:
+        bench.sequence.measure_next()
+        assert bench.sequence.is_left()
+    campaign = bench.store.campaign("c1")
+    assert (campaign.screening, campaign.looks) == (None, ())
+    bench.sequence.measure_next()
+    assert not bench.sequence.is_left()
+    assert bench.sequence.measure_next() is None
+    campaign = bench.store.campaign("c1")
+    assert len(campaign.wanted.trials) == len(bench.results()) == 2 * until
+
+
 def test_invalid_blocks_are_repeated_before_a_look(make: Callable[..., Bench]) -> None:
     """It sees a whole deployment, whose data would be gone afterwards."""
     bench = make(**RELEASE)

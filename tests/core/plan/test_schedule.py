@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from benchlab.plan import versions
+from benchlab.plan.documents import faults
 from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import OnRelease, Weekly
 from benchlab.plan.versions import Release, ReleaseKind
@@ -132,6 +133,7 @@ def test_a_canary_has_a_week_of_its_own(
     first: date, aa_every: int, release_every: int, every: int
 ) -> None:
     """No week has two turns; of every `canary_every` weeks one has it, if any is left for it."""
+    assume(aa_every != 1 and release_every != 1 and (aa_every, release_every) != (2, 2))
     rule = weekly(aa_every=aa_every, release_every=release_every, canary_every=every)
     begin = schedule.midnight(first)
     found = schedule.moments(rule, (), begin, begin + timedelta(weeks=6 * every))
@@ -147,6 +149,21 @@ def test_a_canary_has_a_week_of_its_own(
         others = [t.aa or t.with_release for t, one in zip(turns, of, strict=True) if one == number]
         assert (number in numbers) is not all(others)
     assert not any(schedule.turn(weekly(), moment).canary for moment in found)
+
+
+@pytest.mark.parametrize(("aa_every", "release_every"), [(1, 0), (0, 1), (2, 2)])
+def test_a_canary_that_would_never_have_a_week_is_refused(
+    aa_every: int, release_every: int
+) -> None:
+    """At its field, with the turns that take every week; without a canary they are a schedule."""
+    turns = {"aa_every": aa_every, "release_every": release_every}
+    with pytest.raises(ValidationError, match="no week is left for a canary") as refused:
+        weekly(**turns, canary_every=8)
+    (fault,) = faults(refused.value)
+    assert str(fault).startswith(
+        f"canary_every: no week is left for a canary: with aa_every {aa_every}"
+    )
+    assert weekly(**turns).canary(MONDAY) is None
 
 
 def test_a_nightly_schedule_has_one_canary_in_its_week() -> None:

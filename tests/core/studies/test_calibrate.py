@@ -475,7 +475,7 @@ def test_campaigns_of_another_setting_show_nothing_about_a_plan(
 
 
 def test_trials_shorter_than_in_the_aa_campaigns_find_less(home: Home, report: Path) -> None:
-    """And longer ones are not taken to find more: no series are read for a plan."""
+    """And longer ones are not taken to find more where no series is stored."""
     save(home, "aa0")
     short, same, long = (
         planned(report, "--set", "rounds=6", "--set", f"seconds={seconds}")["sensitivity"]
@@ -483,6 +483,21 @@ def test_trials_shorter_than_in_the_aa_campaigns_find_less(home: Home, report: P
     )
     assert short["detects_pct"] > same["detects_pct"]
     assert long["detects_pct"] == same["detects_pct"]
+
+
+def test_a_plan_proposes_seconds_by_what_series_say_of_them(home: Home, report: Path) -> None:
+    """What varies within a trial only at random is had by seconds, and nothing else by more of
+    them; without series, the proposal keeps the plan's own.
+    """
+    arguments = (report, "--set", "rounds=6", "--set", "seconds=30", "--detect", 4)
+    save(home, "without", noise=0.02)
+    assert planned(*arguments)["sensitivity"]["cheapest"]["seconds"] == 30
+    save(home, "with", noise=0.02, intervals=30)
+    shorter = planned(*arguments)["sensitivity"]["cheapest"]
+    assert shorter["seconds"] < 30, "the rounds differ by more than their seconds do"
+    taken = [f"{name}={shorter[name]}" for name in ("seconds", "rounds", "deployments")]
+    as_said = planned(report, *(part for one in taken for part in ("--set", one)))
+    assert as_said["minutes"] / 60 == pytest.approx(shorter["hours"], rel=0.01)
 
 
 def test_trials_of_the_plan_s_own_length_show_its_noise(home: Home, report: Path) -> None:

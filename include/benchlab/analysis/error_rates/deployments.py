@@ -28,10 +28,10 @@ as
   part = sum of L over thread counts and sides / (number of thread counts)^2.
 * `rest` is what differs between trials but not within them: restored data, warm caches, background
   load. Longer trials do not reduce it. Where the series happen to explain more than the rounds
-  show, `rest` is zero.
+  show, `rest` is zero; shorter trials then add all that the series say.
 
-Where series are missing, all of the variance counts as `rest`: longer trials are assumed not to
-help.
+Where series are missing, longer trials are assumed not to help (all of the variance counts as
+`rest`), and shorter ones to have all of the noise within them (`part`).
 
 The deployment variance does not shrink with T.
 """
@@ -216,9 +216,13 @@ class RoundVariance:
     series: float | None
 
     def at(self, seconds: int) -> float:
-        """The variance with trials of another length."""
-        part = min(self.series or 0.0, self.total)
-        return part * self.seconds / seconds + self.total - part
+        """The variance with trials of another length; without series, a safe assumption."""
+        is_longer = seconds > self.seconds
+        part = self.series
+        if part is None:  # longer trials do not help, and shorter ones have all of the noise
+            part = 0.0 if is_longer else self.total
+        part = min(part, self.total) if is_longer else part
+        return self.total + part * (self.seconds / seconds - 1)
 
 
 def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float | None:

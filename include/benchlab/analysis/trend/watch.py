@@ -7,8 +7,9 @@ looked at, and the strongest one counts.
 
 What it flags is measured again on *fresh* deployments. The verdict and its interval rest on these
 alone: that the strongest of several runs was chosen costs dollars, and no false alarms. What is
-confirmed becomes the level with which later weeks are compared; what is refuted ends the runs, as
-if the watch began in the next week.
+confirmed becomes the level with which later weeks are compared. What is refuted ends the runs, as
+if the watch began in the next week. Where the fresh deployments lean the same way, by half of the
+least change that is told, nothing is decided: they join their week, and the runs go on.
 
 Builds differ by themselves: another layout of the same code may cost one per cent, and the next
 build has another layout. So a confirmed change is one *of this build*, until weeks of other builds
@@ -28,8 +29,8 @@ A week's variance is learned from the watch itself:
 
 Deployments and weeks are pooled unless the weeks differ by more than their deployments explain (F
 test at 10 %), as where each build has an own layout of its code; then the weeks alone count. Half a
-year is remembered. Where the deployments of the latest weeks scatter more than those before (the
-same test), as on a fleet that has become noisy, they alone count.
+year is remembered. Where the deployments of the latest weeks (4, 8 or more) scatter more than those
+before (the same test), as on a fleet that has become noisy, they alone count.
 
 All figures are *gains*: log ratios of candidate to anchor, of a latency or count with the sign
 changed, so that less than zero is worse.
@@ -49,6 +50,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import mul
 from statistics import fmean
 from typing import Literal, NamedTuple
 
@@ -62,8 +64,10 @@ from benchlab.arrays import special
 
 Flag = Literal["worse", "better"]
 _UNLIKE, _CERTAIN = 0.1, 0.01
-# Weeks that are remembered, and those of them that are asked whether all is noisier now.
-_MEMORY, _LATEST = 26, 8
+# Of a day whose fresh deployments scatter more: the chance, and what counts of what was known.
+_NOISIER, _KNOWN_DF = 0.25, 4.0
+# Weeks that are remembered, and how many of the latest are asked whether all is noisier now.
+_MEMORY, _LATEST = 26, (4, 8, 12, 16, 20)
 # One-sided: whether weeks of other builds show a confirmed change, or that it is gone.
 _SHOWN_AGAIN = 0.05
 
@@ -82,8 +86,8 @@ class Rule:
             nothing is known.
     """
 
-    worse: float = 0.01
-    better: float = 0.0025
+    worse: float = 0.018
+    better: float = 0.001
     longest: int = 8
     confirmed: float = 0.05
     beside: float = 0.05
@@ -127,6 +131,7 @@ class Confirmation:
     Attributes:
         change, low, high: from the level that was known, as logarithms.
         p: two-sided.
+        goes_on: whether it is neither confirmed nor refuted.
     """
 
     change: float
@@ -134,6 +139,7 @@ class Confirmation:
     high: float
     p: float
     verdict: Flag | None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ class Watch:
 
     Attributes:
         means, sizes, builds: of each week since the level is known: the mean gain of its
-            deployments, how many these were, and the build.
+            deployments, how many these were (more where nothing was decided), and the build.
         ended: how many of these weeks belong to runs that were refuted.
     """
 
@@ -175,6 +181,7 @@ class Watch:
     level: Level = Level()
     _within: list[Squares] = field(default_factory=list)
     _between: list[Squares] = field(default_factory=list)
+    _known: Variance | None = None
 
     def add(self, gains: Sequence[float], build: str = "") -> Evidence:
         """Take a week's gains, one for each deployment; what all weeks say now."""
@@ -184,7 +191,7 @@ class Watch:
     def take(self, gains: Sequence[float], build: str = "") -> None:
         """Take a week's gains, without asking what they say."""
         mean = fmean(gains)
-        self._within.append(_squares(gains))
+        self._learn(_squares(gains))
         step = NOTHING
         if self.means and self.sizes[-1] == len(gains):
             # Differences of neighbours overlap: each has two thirds of a degree of freedom.
@@ -202,13 +209,21 @@ class Watch:
         return min(runs, key=lambda run: (run.flag is None, run.p))
 
     def _run(self, weeks: int) -> Evidence:
-        noise = self.week(self.sizes[-1], begins=weeks)
-        level, variance = self._level_before(weeks, noise.value)
-        change = fmean(self.means[-weeks:]) - level
-        p = _chance(change, noise.value / weeks + variance, noise.df)
+        noise, sizes = self.week(self.sizes[-1], begins=weeks), self.sizes[-weeks:]
+        level, of_level = self._level_before(weeks, noise.value)
+        shares = [size / sum(sizes) for size in sizes]
+        change = sum(map(mul, shares, self.means[-weeks:])) - level
+        each = (self._week_of(size, noise.value) for size in sizes)
+        variance = sum(share**2 * of_week for share, of_week in zip(shares, each, strict=True))
+        p = _chance(change, variance + of_level, noise.df)
         flag: Flag = "worse" if change < 0 else "better"
         enough = p < (self.rule.worse if flag == "worse" else self.rule.better)
         return Evidence(weeks, change, p, flag if enough else None)
+
+    def _week_of(self, size: int, last: float) -> float:
+        """The variance of the mean of a week of another size than the last one, whose it is."""
+        own, one = self.sizes[-1], self.deployment().value
+        return max(last * own / size, last + one / size - one / own)
 
     def _level_before(self, weeks: int, noise: float) -> tuple[float, float]:
         """The level before a run, and its variance: as it is known, and by the weeks since."""
@@ -242,14 +257,26 @@ class Watch:
         elif differs(level, -change):
             self.level = before
 
+    def _learn(self, found: Squares) -> None:
+        self._within.append(found)
+        self._known = None
+
     def deployment(self) -> Variance:
         """Of one deployment's gain."""
+        if self._known is None:
+            self._known = self._now()
+        return self._known
+
+    def _now(self) -> Variance:
+        """By the latest weeks alone, if they scatter more than those before them."""
         prior = Squares(PRIOR_DF * self.rule.prior, PRIOR_DF)
-        latest = _pooled(self._within[-_LATEST:])
-        before = _pooled([prior, *self._within[-_MEMORY:-_LATEST]])
-        if latest.df and _is_larger(latest, before):
-            return latest
-        return _pooled([prior, *self._within[-_MEMORY:]])
+        kept = [prior, *self._within[-_MEMORY:]]
+        found, least = _pooled(kept), _UNLIKE
+        for latest in _LATEST:
+            if latest < len(kept) and (own := _pooled(kept[-latest:])).df:
+                chance = _chance_of(own, _pooled(kept[:-latest]))
+                found, least = (own, chance) if chance < least else (found, least)
+        return found
 
     def week(self, deployments: int, begins: int = 0) -> Variance:
         """Of a week's mean.
@@ -288,35 +315,45 @@ class Watch:
             flagged: whether they were deployed for it, and not for another figure.
         """
         limit = self.rule.confirmed if flagged else self.rule.beside
-        weeks = self.evidence().weeks
+        seen = self.evidence()
+        weeks = seen.weeks
         noise = self.week(self.sizes[-1], begins=weeks)
         level, of_level = self._level_before(weeks, noise.value)
         mean, own = fmean(fresh), _squares(fresh)
-        self._within.append(own)
+        self._learn(own)
         one = self.deployment()
-        # A noisier day is believed at once, a quieter one is not.
-        if own.df and _is_larger(today := Variance(own.total / own.df, own.df), one):
-            one = today
+        # A noisier day is soon believed, beside some of what was known; a quieter one is not.
+        if own.df and _is_larger(Variance(own.total / own.df, own.df), one, _NOISIER):
+            known = min(_KNOWN_DF, one.df)
+            df = own.df + known
+            one = Variance((own.total + known * one.value) / df, df)
         change, of_mean = mean - level, self._mean_of(one, len(fresh), noise, self.sizes[-1])
         variance = of_mean.value + of_level
         half = float(special.stdtrit(of_mean.df, 1 - self.rule.confirmed / 2)) * math.sqrt(variance)
         p = 2 * _chance(change, variance, of_mean.df)
-        verdict: Flag | None = "worse" if change < 0 else "better"
-        if p >= limit or abs(change) < self.rule.least:
-            verdict = None
-        if verdict is None:
+        # What is flagged as worse, and measured as better, is refuted.
+        same_way = change * seen.change > 0 or not flagged
+        verdict: Flag | None = None
+        if same_way and p < limit and abs(change) >= self.rule.least:
+            verdict = "worse" if change < 0 else "better"
+        goes_on = flagged and same_way and not verdict and abs(change) > self.rule.least / 2
+        if goes_on:
+            size = self.sizes[-1]
+            self.means[-1] = (size * self.means[-1] + len(fresh) * mean) / (size + len(fresh))
+            self.sizes[-1] += len(fresh)
+        elif verdict is None:
             self.ended = len(self.means) if flagged else self.ended
         else:
             self._between[-weeks] = NOTHING
             before = Level(level, of_level)
             self.level = Level(mean, of_mean.value, self.builds[-1], before)
             self.means, self.sizes, self.builds, self.ended = [], [], [], 0
-        return Confirmation(change, change - half, change + half, p, verdict)
+        return Confirmation(change, change - half, change + half, p, verdict, goes_on)
 
     def bridge(self, gains: Sequence[float]) -> None:
         """Go on with a new anchor, which has these gains to the old one, by its deployments."""
         apart = fmean(gains)
-        self._within.append(_squares(gains))
+        self._learn(_squares(gains))
         added = self.deployment().value / len(gains)
 
         def moved(level: Level) -> Level:
@@ -373,5 +410,10 @@ def _pooled(squares: Sequence[Squares]) -> Variance:
 
 def _is_larger(one: Variance, other: Variance, chance: float = _UNLIKE) -> bool:
     """Whether a variance is larger than another one by more than chance."""
+    return _chance_of(one, other) < chance
+
+
+def _chance_of(one: Variance, other: Variance) -> float:
+    """Of a variance as much larger than another one, if they are the same."""
     ratio = one.value / other.value if other.value else math.inf
-    return float(special.fdtrc(one.df, other.df, ratio)) < chance
+    return float(special.fdtrc(one.df, other.df, ratio))

@@ -333,7 +333,8 @@ class _Figure:
             verdict = "regression" if seen.verdict == "worse" else "improvement"
         which = "reason-not-confirmed" if seen.verdict is None else "reason-confirmed"
         if flag is not None:
-            why = message(which, deployments=len(fresh), **_of_flag(flag))
+            told = _of_flag(flag) | ({} if seen.verdict else {"goes_on": _yes(seen.goes_on)})
+            why = message(which, deployments=len(fresh), **told)
         elif seen.verdict is not None:
             why = message("reason-confirmed-beside", deployments=len(fresh))
         gain = seen.change, seen.low, seen.high
@@ -384,8 +385,12 @@ class _Figure:
                 "reason-known",
                 change=f"{change:+.1f}",
                 build=level.build,
-                lasts="yes" if level.lasts else "no",
+                lasts=_yes(level.lasts),
             )
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
 
 
 def _of_flag(flag: Flagged) -> dict[str, str | int]:

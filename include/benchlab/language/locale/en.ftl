@@ -57,7 +57,10 @@ reason-confirmed-beside = it was measured on { $deployments } fresh deployments,
 reason-not-confirmed = it was flagged ({ $change }% over { $weeks ->
     [one] 1 campaign
    *[other] { $weeks } campaigns
-}), and { $deployments } fresh deployments, on which the figure rests, do not confirm it
+}), and { $deployments } fresh deployments, on which the figure rests, do not confirm it{ $goes_on ->
+    [yes] {" "}nor refute it: they are further evidence
+   *[no] {""}
+}
 reason-known = { $lasts ->
     [yes] a change that was confirmed in { $build }, and that later builds show as well, is known
    *[no] a change that was confirmed in { $build }, and that no other build has shown yet, is known

@@ -45,7 +45,10 @@ reason-flagged = 已被标记（{ $weeks } 次测试活动平均 { $change }%）
 }
 reason-confirmed = 先被标记（{ $weeks } 次测试活动平均 { $change }%），又在 { $deployments } 次全新部署上得到证实，数值即来自这些部署；在其他构建也显示出来之前，只能说是本构建的变化
 reason-confirmed-beside = 因为该负载的另一项数值被标记，它也在 { $deployments } 次全新部署上测量，数值即来自这些部署；在其他构建也显示出来之前，只能说是本构建的变化
-reason-not-confirmed = 曾被标记（{ $weeks } 次测试活动平均 { $change }%），但 { $deployments } 次全新部署没有证实，数值即来自这些部署
+reason-not-confirmed = 曾被标记（{ $weeks } 次测试活动平均 { $change }%），但 { $deployments } 次全新部署没有证实{ $goes_on ->
+    [yes] 也没有否定，它们计入后续证据
+   *[no] {""}
+}，数值即来自这些部署
 reason-known = 已知的变化（{ $lasts ->
     [yes] 在 { $build } 中证实，之后的构建也显示出来
    *[no] 在 { $build } 中证实，尚无其他构建显示出来

@@ -6,6 +6,7 @@ person starts.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -108,6 +109,19 @@ class Weekly(_Schedule):
             croniter(value, midnight(FIRST_MONDAY)).get_next(datetime)
         except CroniterBadDateError as error:
             raise ValueError(f"{value!r}: there is no such day") from error
+        return value
+
+    @pydantic.field_validator("canary_every")
+    @classmethod
+    def _has_a_week(cls, value: int, info: pydantic.ValidationInfo) -> int:
+        others = cls.model_construct(**info.data)
+        aa, release = others.aa_every, others.release_every
+        if value and all(map(others._has_turn, range(math.lcm(aa or 1, release or 1)))):
+            raise ValueError(
+                f"no week is left for a canary: with aa_every {aa} and release_every "
+                f"{release}, each one is an A/A campaign or compares with a release; make one of "
+                "them rarer, or write 0 for none"
+            )
         return value
 
     def is_aa(self, moment: datetime | date) -> bool:

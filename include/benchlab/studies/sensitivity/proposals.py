@@ -150,21 +150,30 @@ def propose(
     first = chosen.first
     versioned = Versioned(spec, first.at.date(), first.plan.engine, first.engine_reason)
     resolved = Resolver(home, asks=Asks.NOBODY).complete(versioned, NOTHING_KNOWN)
-    found = []
-    for seconds in lengths(variances):
-        other = spec.with_overrides({"seconds": seconds})
-        of_rounds = [one.at(seconds) for one in variances]
-        known = Noise(of_rounds, noise.known, noise.known, noise.level)
-        # The budget's limit applies to the proposed setting, not to this plan of the length alone.
-        budget = {"approve_above": _NO_LIMIT, "limit": _NO_LIMIT} if spec.budget else None
-        planned = make(
-            replace(resolved, spec=other.with_overrides({"budget": budget})), spec.report
-        )
-        found.append(_cheapest(replace(resolved, spec=other), planned, known, wanted))
+    known = Noise([], noise.known, noise.known, noise.level)
+    found = [*_of_lengths(resolved, variances, lengths(variances), known, wanted)]
     proposals = [one for one in found if isinstance(one, Proposal)]
     notes += dict.fromkeys(one for one in found if isinstance(one, str))
-    proposals.sort(key=lambda proposal: (proposal.dollars or 0.0, proposal.hours))
+    proposals.sort(key=_cost)
     return tuple(proposals), notes
+
+
+def _of_lengths(
+    resolved: Resolved,
+    variances: Sequence[RoundVariance],
+    seconds: Sequence[int],
+    noise: Noise,
+    wanted: float,
+) -> Iterator[Proposal | str]:
+    """The cheapest deployments and rounds that find a slowdown, for each length of the trials."""
+    spec = resolved.spec
+    # The budget's limit applies to what is proposed, not to these plans of the length alone.
+    budget = {"approve_above": _NO_LIMIT, "limit": _NO_LIMIT} if spec.budget else None
+    for each in seconds:
+        other = spec.with_overrides({"seconds": each})
+        planned = _planned(resolved, other.with_overrides({"budget": budget}))
+        of_rounds = replace(noise, rounds=[one.at(each) for one in variances])
+        yield _cheapest(replace(resolved, spec=other), planned, of_rounds, wanted)
 
 
 def _below_threshold(spec: ReportSpec, wanted: float) -> str:
@@ -186,7 +195,8 @@ def plan_sensitivity(
 
     The noise is what campaigns of the same cells and setting measured on the same machine or fleet,
     as in their own reports. Without any, it is that of the published reports, with the prior for
-    deployments. Trials longer than those measured are assumed not to help.
+    deployments. Which length of trials is the cheapest is asked only with ``detect_pct``, and of
+    stored series; without them longer trials are assumed not to help.
 
     Args:
         store: where the campaigns are; None: the installation's store, if it has one.
@@ -206,9 +216,11 @@ def plan_sensitivity(
     if spec.design == "watch":
         known, told = _told(home, spec, planned, store)
         return PlanSensitivity(known, 0, None, (), wanted, None, "", told=told)
-    measured = _measured(home, spec, planned, store)
+    measured, series = _measured(home, spec, planned, store, with_series=detect_pct is not None)
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
-    campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
+    found = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
+    campaigns, deployments, noise, variances = found
+    variances = _with_series(spec, variances, series)
     noise = replace(noise, level=level(planned.metrics))
     mean_minutes = _mean_minutes(spec, planned, noise) if planned.looks else None
     by_looks = None
@@ -221,6 +233,9 @@ def plan_sensitivity(
         cheapest, by_looks = by_looks[0] if by_looks else none, None
     else:
         cheapest = _cheapest(resolved, planned, noise, wanted)
+        others = [one for one in lengths(variances) if one != spec.seconds] if series else []
+        all_of_them = [cheapest, *_of_lengths(resolved, variances, others, noise, wanted)]
+        cheapest = min(all_of_them, key=_cost)
     return PlanSensitivity(
         campaigns=campaigns,
         deployments=deployments,
@@ -233,6 +248,13 @@ def plan_sensitivity(
         mean_minutes=mean_minutes,
         by_looks=by_looks,
     )
+
+
+def _cost(one: Proposal | str) -> tuple[bool, float, float]:
+    """What is no proposal comes last."""
+    if isinstance(one, str):
+        return True, 0.0, 0.0
+    return False, one.dollars or 0.0, one.hours
 
 
 def _at_last_look(noise: Noise, looks: Sequence[int]) -> Noise:
@@ -309,14 +331,31 @@ _Measured = Sequence[tuple[Campaign, Mapping[str, Rounds]]]
 """Campaigns with their figures by workload."""
 
 
-def _measured(home: Home, spec: ReportSpec, planned: Plan, store: Store | None) -> _Measured:
+_Series = Mapping[str, dict[Cell, list[float]]]
+"""The long-run variances of trials' throughput, by workload and cell."""
+
+
+def _measured(
+    home: Home, spec: ReportSpec, planned: Plan, store: Store | None, *, with_series: bool
+) -> tuple[_Measured, _Series]:
     """The store's campaigns of this setting."""
     if store is None and not is_there(home):
-        return []
+        return [], {}
     with contextlib.nullcontext(store) if store else open_store(home) as store:
         campaigns = _like(store, spec, planned)
         figures = Comparer(home, store).figures([outline_of(one) for one in campaigns])
-    return [(one, {own.workload: own for own in figures[one.id]}) for one in campaigns]
+        series = _long_run_variances(store, campaigns[::-1] if with_series else [])
+    return [(one, {own.workload: own for own in figures[one.id]}) for one in campaigns], series
+
+
+def _with_series(
+    spec: ReportSpec, variances: Sequence[RoundVariance], series: _Series
+) -> list[RoundVariance]:
+    """The same with what the series explain of it."""
+    return [
+        replace(one, series=explained(series.get(name, {}), spec.threads_of(name), one.seconds))
+        for name, one in zip(spec.as_written, variances, strict=bool(variances))
+    ]
 
 
 def _of_counts(
@@ -339,7 +378,7 @@ def _of_counts(
             level=level(planned.metrics, COUNT) / len(counts),
             prior=2 * metric.side_sd**2,
         )
-        used, _, noise = _noise(spec, measured, having, metric.kind, nothing)
+        used, _, noise, _ = _noise(spec, measured, having, metric.kind, nothing)
         if used:
             threshold = metric.threshold_pct or spec.threshold_pct
             pct = detectable_pct(noise, spec.deployments, spec.rounds, threshold)
@@ -349,8 +388,12 @@ def _of_counts(
 
 def _noise(
     spec: ReportSpec, measured: _Measured, workloads: Sequence[str], kind: str, nothing: Noise
-) -> tuple[tuple[str, ...], int, Noise]:
-    """The noise of a kind of metric in campaigns, with their ids and deployments."""
+) -> tuple[tuple[str, ...], int, Noise, list[RoundVariance]]:
+    """The noise of a kind of metric in campaigns, with their ids and deployments.
+
+    Returns:
+        Last the variances of rounds by the length of trials, without series.
+    """
     used, count, known, earlier = [], 0, [nothing.known], [nothing.known]
     by_length: dict[int, list[Squares]] = {}  # by trial length, the latest campaign's last
     for one, figures in measured:
@@ -366,36 +409,31 @@ def _noise(
             earlier += [shown] if alike and shows_deployments(one) else []
             count += number if is_aa or number > 1 else 0
     if not used:
-        return (), 0, nothing
+        return (), 0, nothing, []
     pooled = {seconds: together(found) for seconds, found in by_length.items()}
     apart = together([_without_rounds(found) for found in pooled.values()])
     rounds = _of_rounds(pooled, spec, len(workloads))
-    return (
-        *(tuple(used), count),
-        replace(
-            nothing,
-            rounds=rounds,
-            shown=apart,
-            known=together(known),
-            earlier=together(earlier[-LATEST_EARLIER:]),
-        ),
+    noise = replace(
+        nothing,
+        rounds=[one.at(spec.seconds) for one in rounds],
+        shown=apart,
+        known=together(known),
+        earlier=together(earlier[-LATEST_EARLIER:]),
     )
+    return tuple(used), count, noise, rounds
 
 
-def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec, count: int) -> list[float]:
+def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec, count: int) -> list[RoundVariance]:
     """The variance of a round within a deployment, by workload, from trials of one length.
 
     Zero if no deployment has two rounds: all noise then counts as deployment variance.
     """
     several = [seconds for seconds, found in pooled.items() if found.within_df.all()]
     if not several:
-        return [0.0] * count
+        return [RoundVariance(spec.seconds, 0.0, None)] * count
     seconds = spec.seconds if spec.seconds in several else several[-1]
     found = pooled[seconds]
-    # For shorter trials, all noise is assumed to be within trials: a safe assumption, which needs
-    # no series.
-    times = max(1.0, seconds / spec.seconds)
-    return [float(variance) for variance in times * found.within / found.within_df]
+    return [RoundVariance(seconds, float(one), None) for one in found.within / found.within_df]
 
 
 def _without_rounds(found: Squares) -> Squares:
@@ -461,7 +499,7 @@ def _proposal(made: ReportSpec, plan: Plan, detects_pct: float) -> Proposal:
 def _variances(store: Store, chosen: AASelection, noise: NoiseModel) -> list[RoundVariance]:
     """The variance of a round's log ratio by the length of its trials, for each workload."""
     threads = {rounds.workload: rounds.threads for rounds in chosen.alike[chosen.first.id]}
-    series = _long_run_variances(store, chosen)
+    series = _long_run_variances(store, [store.campaign(one) for one in chosen.alike])
     return [
         RoundVariance(
             chosen.seconds, total, explained(series.get(name, {}), threads[name], chosen.seconds)
@@ -470,10 +508,10 @@ def _variances(store: Store, chosen: AASelection, noise: NoiseModel) -> list[Rou
     ]
 
 
-def _long_run_variances(store: Store, chosen: AASelection) -> dict[str, dict[Cell, list[float]]]:
-    """The long-run variances of trials' throughput by workload and cell, if series are stored."""
+def _long_run_variances(store: Store, campaigns: Sequence[Campaign]) -> _Series:
+    """Of the first series that are stored."""
     found: dict[str, dict[Cell, list[float]]] = {}
-    for campaign in map(store.campaign, chosen.alike):
+    for campaign in campaigns:
         for result in usable_trials(campaign.plan, store.trials(campaign.id))[0]:
             cells = found.setdefault(result.trial.workload, {})
             values = cells.setdefault((result.trial.threads, result.trial.side), [])

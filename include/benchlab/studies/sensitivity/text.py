@@ -94,7 +94,7 @@ def render_groups(groups: Sequence[AAGroup]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _offer(proposal: Proposal) -> str:
+def offer(proposal: Proposal) -> str:
     """A proposal in words: ``detect 3.0% for 12.50 dollars in 2.0 h: 9 rounds of 60 s``."""
     cost = "" if proposal.dollars is None else f" for {proposal.dollars:.2f} dollars"
     several = proposal.deployments > 1
@@ -120,9 +120,9 @@ def plan_lines(found: PlanSensitivity | None, planned: Plan) -> list[str]:
         head += "not even a slowdown of 50% is found in 4 of 5 campaigns"
     else:
         head += f"a slowdown of {found.detects_pct:.1f}% is found in 4 of 5 campaigns"
-    cheapest = _offer(found.cheapest) if found.cheapest else found.why_none
+    cheapest = offer(found.cheapest) if found.cheapest else found.why_none
     wanted = f"to find {found.wanted_pct:g}% at least cost: {cheapest}"
-    offers = [f"  {line}" for line in (*map(_offer, found.offers), wanted)]
+    offers = [f"  {line}" for line in (*map(offer, found.offers), wanted)]
     by_looks = [f"  {line}" for line in _by_looks(found)]
     return [head, *offers, *by_looks, *_of_counts(found), *_mean(found, planned)]
 
@@ -131,14 +131,14 @@ def _by_looks(found: PlanSensitivity) -> list[str]:
     """The same with ``design: release``, which takes less where it is decided early."""
     if found.by_looks is None:
         return []
-    offer, mean = found.by_looks
-    each, hours = offer.rounds // offer.deployments, mean / 60
+    most, mean = found.by_looks
+    each, hours = most.rounds // most.deployments, mean / 60
     plural = "s" * (each != 1)
-    of_mean = None if offer.dollars is None else offer.dollars * hours / offer.hours
+    of_mean = None if most.dollars is None else most.dollars * hours / most.hours
     said = (
-        f"or with design: release, up to {offer.deployments} deployments of {each} round{plural}: "
+        f"or with design: release, up to {most.deployments} deployments of {each} round{plural}: "
         f"{_cost(hours, of_mean)} on average while nothing differs, at most "
-        f"{_cost(offer.hours, offer.dollars)}"
+        f"{_cost(most.hours, most.dollars)}"
     )
     return [said]
 
@@ -235,7 +235,7 @@ def _proposed(findings: Findings) -> Iterator[str]:
         yield f"{wanted}: no proposal; see below"
         return
     yield f"{wanted}, the cheapest first:"
-    yield from (f"  {_offer(proposal)}" for proposal in findings.proposals)
+    yield from (f"  {offer(proposal)}" for proposal in findings.proposals)
 
 
 def write_picture(findings: Findings, to: Path) -> None:
