@@ -159,7 +159,7 @@ class TrialSequence:
         For a campaign that was interrupted after a deployment: the next one is not prepared if
         nothing is left for it.
         """
-        with self._fenced():
+        with self.fenced():
             results = self.store.trials(self.campaign.id)
             if self.remaining.current() > self.remaining.latest(results):
                 self._screen(results)
