@@ -71,7 +71,9 @@ def restore_backup(
 ) -> None:
     """Put a backup into an empty home, and check that all of it is there.
 
-    Example: BENCHLAB_HOME=/srv/benchlab benchlab restore /mnt/backups/monday
+    The variable BENCHLAB_HOME names the home.
+
+    Example: benchlab restore /mnt/backups/monday
     """
     backup.restore(find(), source, print)
 

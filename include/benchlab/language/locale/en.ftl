@@ -1856,6 +1856,7 @@ phase-left-out = left out
 phase-report = report
 phase-published = published
 phase-sent = sent
+phase-diagnose = diagnose
 phase-failed = failed
 phase-statements = statements
 phase-cpu = CPU profiles

@@ -1734,6 +1734,7 @@ phase-left-out = 已省略
 phase-report = 报告
 phase-published = 已发布
 phase-sent = 已发送
+phase-diagnose = 诊断
 phase-failed = 失败
 phase-statements = 语句
 phase-cpu = CPU 剖析
