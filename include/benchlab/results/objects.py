@@ -18,7 +18,7 @@ import tempfile
 import threading
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from io import BufferedRandom
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo
@@ -110,7 +110,28 @@ class Objects:
             for name in sealed:
                 (self.root / name).unlink(missing_ok=True)
 
-    def remove(self, campaign: str) -> None:
+    def below(self, folder: str) -> dict[str, int]:
+        """The sizes in bytes of the files below a folder, by name; empty if there are none.
+
+        Raises:
+            StoreError: they cannot be listed.
+        """
+        path, root = self.root / folder, str(self.root.path).rstrip("/")
+        with _named(path, "listed"):
+            found = path.fs.find(path.path, detail=True) if path.exists() else {}
+        return {name.removeprefix(f"{root}/"): int(of["size"]) for name, of in found.items()}
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files; those that are gone already do not matter.
+
+        Raises:
+            StoreError: one cannot be removed.
+        """
+        for path in (self.root / name for name in names):
+            with _named(path, "removed"):
+                path.unlink(missing_ok=True)
+
+    def remove_all(self, campaign: str) -> None:
         """Remove all objects of a campaign; repeatable.
 
         Raises:

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection, make_url
 from upath import UPath
 
-from benchlab.errors import AnotherPlanError, StoreError, meaning_of
+from benchlab.errors import AnotherPlanError, StoreError
 from benchlab.home import Home
 from benchlab.language import Said
 from benchlab.patience import Patience
@@ -575,13 +575,7 @@ class Store:
         Raises:
             StoreError: they cannot be listed.
         """
-        path = self.objects / folder
-        root = str(self.objects.path).rstrip("/")
-        try:
-            found = path.fs.find(path.path, detail=True) if path.exists() else {}
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be listed: {meaning_of(error)}") from error
-        return {name.removeprefix(f"{root}/"): int(of["size"]) for name, of in found.items()}
+        return self._objects.below(folder)
 
     def remove_objects(self, names: Iterable[str]) -> None:
         """Remove objects; those that are gone already do not matter.
@@ -589,11 +583,7 @@ class Store:
         Raises:
             StoreError: one cannot be removed.
         """
-        for path in (self.objects / name for name in names):
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise StoreError(f"{path}: cannot be removed: {meaning_of(error)}") from error
+        self._objects.remove(names)
 
     # Remarks of people, and the end of a campaign
 
@@ -648,7 +638,7 @@ class Store:
         Raises:
             StoreError: they cannot be removed.
         """
-        self._objects.remove(campaign)
+        self._objects.remove_all(campaign)
 
 
 def open_store(home: Home) -> Store:

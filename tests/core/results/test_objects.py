@@ -113,11 +113,11 @@ def test_a_removed_campaign_leaves_nothing(root: UPath) -> None:
     made = objects(root)
     made.seal("c1", CONTENTS)
     made.read(next(iter(CONTENTS)))
-    made.remove("c1")
+    made.remove_all("c1")
     assert not (root / "c1").exists()
     with pytest.raises(StoreError, match="cannot be read"):
         made.read(next(iter(CONTENTS)))
-    made.remove("c1")
+    made.remove_all("c1")
 
 
 def killed(root: UPath, step: int) -> bool:
