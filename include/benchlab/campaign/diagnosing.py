@@ -27,7 +27,7 @@ from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.state import TRIES, StateFile
 from benchlab.campaign.statements import StatementObserver
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.errors import BenchlabError, LockHeldError, StoreError
+from benchlab.errors import BenchlabError, EngineError, LockHeldError, StoreError
 from benchlab.language import Message, Said, message, said_by
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES, Side
@@ -139,7 +139,7 @@ class Diagnosing:
         Raises:
             LockHeldError, StoreError: nothing is known of what was made; call again.
         """
-        with self.sequence.fenced():
+        with self.sequence.fenced(more_s=60 * diagnosis_minutes(self.plan.minutes)):
             known = self._known()
             if known.ended or self.spec.diagnose == "never" or len(self.plan.sides) < len(SIDES):
                 return known
@@ -175,7 +175,9 @@ class Diagnosing:
             return message("diagnosis-foreign")
         if self.sequence.money.stopped() is not None:
             return message("diagnosis-stopped")
-        if not self.state.read().is_ready(self.plan.sides, self.plan.deployments):
+        # With `design: release` or `watch`, the last one that was needed.
+        latest = self.sequence.remaining.latest(self.store.trials(self.campaign.id))
+        if not self.state.read().is_ready(self.plan.sides, latest):
             return message("diagnosis-gone")
         return None
 
@@ -246,13 +248,19 @@ class Diagnosing:
                 return one.why_not
         if (why := observer.lacking(self.sequence.setup(planned), planned.side)) is not None:
             return why
-        needed = trial_minutes(self.spec, planned)
-        took = sum(one.seconds for one in known.trials) / 60
-        pays = self.sequence.money.pays_for(needed + minutes_after_trials(self.plan.steps))
-        if pays and took < diagnosis_minutes(self.plan.minutes):
+        seconds = [one.seconds for one in known.trials]
+        # Before the first one, as planned for hosts, which need longer than this machine.
+        needed = max(seconds, default=0.0) / 60
+        pays = self._pays_for(planned, needed)
+        if pays and sum(seconds) / 60 + needed <= diagnosis_minutes(self.plan.minutes):
             return None
         which = "diagnosis-late" if pays else "diagnosis-dear"
         return message(which, workload=planned.workload, kind=message(f"look-{kind}"))
+
+    def _pays_for(self, planned: PlannedTrial, longest_min: float) -> bool:
+        """Whether the budget has a trial as long as any so far, and all that must follow."""
+        needed = max(trial_minutes(self.spec, planned), longest_min)
+        return self.sequence.money.pays_for(needed + minutes_after_trials(self.plan.steps))
 
     def _taken(self, wanted: _Wanted) -> Taken:
         """Make a trial, in several tries."""
@@ -271,9 +279,11 @@ class Diagnosing:
                 if isinstance(error, _EndedError):
                     ended = error.servers
                     break
+                if not self._pays_for(planned, (time.monotonic() - began) / 60):
+                    break
         return Taken(*of_it, time.monotonic() - began, None, {}, failures[-1], ended)
 
-    def _tried(self, wanted: _Wanted, attempt: int) -> tuple[float | None, dict[str, str]]:
+    def _tried(self, wanted: _Wanted, attempt: int) -> tuple[float, dict[str, str]]:
         observer, number, planned = wanted
         deployment = self.sequence.deployment
         setup = observer.setup(self.sequence.setup_at_rate(planned))
@@ -300,14 +310,24 @@ class Diagnosing:
             collected = trials.collect(setup, planned, begun, lambda phase: None)
             if ended := trial_columns.how_servers_ended(setup, planned):
                 raise _EndedError(observer.kind, ended)
+            tps = collected.result.value(self.plan.throughput.name)
+            if tps is None:  # what was seen is not of its work
+                reasons = map(str, collected.result.reasons)
+                raise EngineError("; ".join(reasons) or "the client measured no throughput")
             found = {**observer.collect(setup, planned, job)}
         finally:
-            observer.put_back(setup, planned)
+            self._put_back(observer, setup, planned)
         if collected.counts_csv:
             found["counts.csv"] = collected.counts_csv.encode()
         where = f"{diagnosis.folder(self.campaign.id)}/{planned.workload}"
         where = f"{where}/{observer.kind}-{number}-{planned.side}"
-        return collected.result.value(self.plan.throughput.name), self._stored(where, found)
+        return tps, self._stored(where, found)
+
+    def _put_back(self, observer: Observer, setup: TrialSetup, planned: PlannedTrial) -> None:
+        try:
+            observer.put_back(setup, planned)
+        except BenchlabError as error:  # such as of a server that ended, which says more
+            self._note("diagnose", "warning", f"{planned.title}: not put back: {error}")
 
 
 def _evidence(workload: WorkloadComparison) -> tuple[float, float]:

@@ -11,6 +11,7 @@ Example:
 from __future__ import annotations
 
 import base64
+import binascii
 import contextlib
 import gzip
 import time
@@ -198,7 +199,10 @@ def _file(source: Source, answer: str) -> tuple[str, bytes]:
         SpecError: it is none; quotes what was answered instead.
     """
     name = f"{source.role}-{source.server.removeprefix(f'{source.role} ')}"
-    content = base64.b64decode(answer)
+    try:
+        content = base64.b64decode(answer)
+    except binascii.Error as error:
+        raise SpecError(f"{name}: was cut") from error
     try:
         profile = pprof.parse(name, content)
     except SpecError as error:

@@ -27,7 +27,7 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.engines import builds
 from benchlab.errors import TargetError
 from benchlab.home import Home
-from benchlab.report.evidence.contents import DIAGNOSIS
+from benchlab.results import diagnosis
 from benchlab.results.findings import FindingState, Sought
 from benchlab.results.store import Store
 
@@ -36,7 +36,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 OF_CAMPAIGNS: tuple[Kind, ...] = ("profiles", "jobs")
 # States of findings in which somebody may still look for the reason.
 _UNSETTLED: tuple[FindingState, ...] = ("new", "known")
-_PROFILE = ".pb.gz"
+_PROFILES = (".pb.gz", ".folded.gz")
 # In a campaign's directory: what clients, servers and samplers wrote; and what is being removed.
 _LEFT = ("jobs", "server-logs", "pruned-*")
 _PRUNED = "pruned-"
@@ -150,8 +150,8 @@ class Pruning:
         return _counted(kind, campaign, _files_in(self._left_of(campaign)))
 
     def _profiles(self, campaign: str) -> dict[str, int]:
-        there = self.store.objects_below(f"{campaign}/{DIAGNOSIS}")
-        return {name: size for name, size in there.items() if name.endswith(_PROFILE)}
+        there = self.store.objects_below(diagnosis.folder(campaign))
+        return {name: size for name, size in there.items() if name.endswith(_PROFILES)}
 
     def _left_of(self, campaign: str) -> list[Path]:
         directory = self.home.campaign(campaign)

@@ -59,6 +59,7 @@ def report_type(
         "rounds": rounds,
         "deployments": 1,
         "design": "fixed",
+        "diagnose": "never",
         "published": None,
         "layout": "own",
         "publish": [],

@@ -268,13 +268,16 @@ class TrialSequence:
             raise TryFailedError(f"{name}, try {tries} of {TRIES}: {error}") from error
         return True
 
-    def fenced(self) -> AbstractContextManager[float]:
+    def fenced(self, more_s: float = 0.0) -> AbstractContextManager[float]:
         """Keep other processes of the campaign from measuring; waits until they have ended.
+
+        Args:
+            more_s: for how much longer than a trial they may be at work.
 
         Raises:
             LockHeldError: one is still at work.
         """
-        limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
+        limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S + more_s
         if self.recovery.pending is not None:
             limit_s += 2 * 60 * recovery.minutes(self.plan.steps)
         if self.plan.deployments > 1:  # a call may also repeat blocks and prepare the next one

@@ -370,9 +370,14 @@ class CampaignRun(StoredCampaign):
 
         What fails here is noted, even a fault of Benchlab's own, and the campaign goes on to its
         report.
+
+        Raises:
+            LockHeldError: another process of the campaign is at work.
         """
         try:
             return self.diagnosing.run()
+        except LockHeldError:  # another process is still measuring
+            raise
         except Exception as error:
             log.exception("diagnosis failed")
             self.note("failed", "diagnose", joined(sayings(error)))

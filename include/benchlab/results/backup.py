@@ -29,6 +29,7 @@ from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.plan.documents import Frozen, faults
 from benchlab.results import revisions
+from benchlab.results.objects import SEALED, Objects
 from benchlab.results.rows import METADATA, TRIALS
 from benchlab.results.store import is_there, open_store
 
@@ -89,7 +90,9 @@ def make(home: Home, to: Path, also: Sequence[str], say: Callable[[str], None]) 
         url = sa.URL.create("sqlite", database=str(to / _DATABASE))
     files = {}
     if (objects := _local(home.objects)) is not None:
-        files[_OBJECTS] = _copy_tree(objects, to / _OBJECTS)
+        _copy_tree(objects, to / _OBJECTS)
+        _copy_sealed(objects, to / _OBJECTS)
+        files[_OBJECTS] = _count(to / _OBJECTS)
     for name in (_REPORTS, *also):
         files[f"{_HOME}/{name}"] = _copy_tree(home.root / name, to / _HOME / name)
     with _reading(url) as connection:
@@ -204,6 +207,7 @@ def _take(home: Home, to: Path, dump: str | None) -> None:
     try:
         to.mkdir(mode=0o700, parents=True, exist_ok=True)
         there = {path.name for path in to.iterdir()}
+        to.chmod(0o700)
     except OSError as error:
         raise StoreError(f"{to}: no backup can be made there: {meaning_of(error)}") from error
     if dump is not None and _DUMP not in there:
@@ -270,8 +274,10 @@ def _missing(connection: Connection, objects: Path) -> int:
     """How many objects are missing of those that trials name."""
     there = {column["name"] for column in sa.inspect(connection).get_columns(TRIALS.name)}
     columns = [TRIALS.c[name] for name in _NAMED if name in there]
-    rows = connection.execute(sa.select(*columns))
-    return sum(not (objects / name).is_file() for row in rows for name in row if name)
+    named = {name for row in connection.execute(sa.select(*columns)) for name in row if name}
+    loose = {name for name in named if (objects / name).is_file()}
+    with contextlib.closing(Objects(UPath(objects))) as kept:
+        return sum(not kept.has(name) for name in sorted(named - loose))
 
 
 def _copy_tree(source: Path, target: Path) -> int:
@@ -282,6 +288,17 @@ def _copy_tree(source: Path, target: Path) -> int:
         except OSError as error:
             raise StoreError(f"{source}: cannot be copied to {target}: {error}") from error
     return _count(target)
+
+
+def _copy_sealed(source: Path, target: Path) -> None:
+    """Copy the archives of campaigns that were sealed after their directory was listed.
+
+    The files in them may have gone before they were copied; an archive never goes.
+    """
+    for archive in sorted(source.glob(f"*/{SEALED}*.zip")):
+        copy = target / archive.relative_to(source)
+        if not copy.exists():
+            _copy_file(archive, copy)
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:

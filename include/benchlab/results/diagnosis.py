@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from benchlab.language import Said
+from benchlab.language import Message, Said
 from benchlab.plan.report_type import Side
 
 KEY = "diagnosis"
@@ -95,6 +95,12 @@ class Diagnosis:
 
 
 _FORM: TypeAdapter[Diagnosis] = TypeAdapter(Diagnosis)
+
+
+def is_about(why: Said, workload: str) -> bool:
+    """Whether a reason why something was not looked at may be one for a workload."""
+    named = dict(why.values).get("workload") if isinstance(why, Message) else None
+    return named in (None, workload)
 
 
 def folder(campaign: str) -> str:

@@ -27,7 +27,7 @@ from upath import UPath
 
 from benchlab.errors import AwayError, StoreError, meaning_of
 
-_PREFIX, _EMPTY_BYTES = "sealed-", 22
+SEALED, _EMPTY_BYTES = "sealed-", 22
 # What reading raises, also of an archive that is damaged.
 _UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError)
 # How storage fails while it is away: a network's, or a file server's.
@@ -110,6 +110,14 @@ class Objects:
             for name in sealed:
                 (self.root / name).unlink(missing_ok=True)
 
+    def has(self, name: str) -> bool:
+        """Whether an object is there, sealed or not."""
+        try:
+            self.read(name)
+        except StoreError:
+            return False
+        return True
+
     def below(self, folder: str) -> dict[str, int]:
         """The sizes in bytes of the files below a folder, by name; empty if there are none.
 
@@ -162,7 +170,7 @@ class Objects:
     def _open(self, campaign: str) -> None:
         self._forget()
         for path in sorted(_files(self.root / campaign), key=str):
-            if path.name.startswith(_PREFIX):
+            if path.name.startswith(SEALED):
                 archive = ZipFile(self._opened.enter_context(path.open("rb")))
                 self._sealed |= dict.fromkeys(archive.namelist(), archive)
 
@@ -182,13 +190,14 @@ def _named(path: UPath, done: str) -> Iterator[None]:
 
 
 def _files(folder: UPath) -> list[UPath]:
+    folder.fs.invalidate_cache(folder.path)  # what another process has sealed
     return list(folder.iterdir()) if folder.exists() else []
 
 
 def _place(folder: UPath, made: BufferedRandom) -> None:
     """Let an archive appear as a whole; an object store does so by itself."""
     made.seek(0)
-    place = folder / f"{_PREFIX}{hashlib.file_digest(made, 'sha256').hexdigest()[:16]}.zip"
+    place = folder / f"{SEALED}{hashlib.file_digest(made, 'sha256').hexdigest()[:16]}.zip"
     made.seek(0)
     if "file" not in place.fs.protocol:
         with place.open("wb") as target:

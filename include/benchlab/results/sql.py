@@ -29,7 +29,7 @@ _READ_ONLY = {
     "mariadb": "START TRANSACTION READ ONLY",
 }
 # MySQL writes files on its server even then.
-_INTO_FILE = re.compile(r"\binto\s+(outfile|dumpfile)\b", re.IGNORECASE)
+_INTO_FILE = re.compile(r"\b(outfile|dumpfile)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def campaign(site: Site, campaign: str) -> Page:
     record = campaign_of(site, campaign)
     values: dict[str, object] = {
         "campaign": record,
-        "diagnosed": [] if site.as_files else [*files.of_diagnosis(record)],
+        "diagnosed": [] if site.as_files else [*files.left_of_diagnosis(site, record)],
         "remarks": site.store.remarks().get(record.id),
         **_downloads(site, record.id),
         "others": _others(site, record),

@@ -66,6 +66,13 @@ def of_diagnosis(campaign: Campaign) -> dict[str, str]:
     return {f"{_DIAGNOSIS}/{name.removeprefix(prefix)}": name for name in names}
 
 
+def left_of_diagnosis(site: Site, campaign: Campaign) -> dict[str, str]:
+    """The same without objects that are gone: `benchlab prune` removes profiles."""
+    found = of_diagnosis(campaign)
+    there = site.store.objects_below(diagnosis.folder(campaign.id)) if found else {}
+    return {name: of for name, of in found.items() if of in there}
+
+
 def read(site: Site, campaign: str, name: str) -> bytes:
     """Read a file of a campaign.
 

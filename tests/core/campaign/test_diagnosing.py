@@ -21,9 +21,11 @@ from benchlab.language import Said
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.plan.spending import Spending
-from benchlab.results import diagnosis
+from benchlab.results import diagnosis, looks
 from benchlab.results.diagnosis import Diagnosis, Kind, Taken
+from benchlab.results.looks import Look
 from benchlab.results.store import Store
+from tests.builders import states
 from tests.builders.benches import Bench
 
 Make = Callable[..., "Diagnosed"]
@@ -81,7 +83,15 @@ class Diagnosed(Bench):
         usual = {"diagnose": "always", "rounds": 3}
         super().__init__(directory, store, **{**usual, **fields})
         self.observers = [Looking("statements", 1), Looking("cpu", 2)]
+        if self.plan.looks:  # all is decided after the first of them
+            decided = Look(self.plan.looks[0], dict.fromkeys(self.plan.workloads, "equivalent"))
+            store.add_to_environment("c1", looks.KEY, looks.as_text([decided]))
         self.sequence.measure_all()
+
+    def lay_out(self) -> None:
+        """Prepare both sides for the next deployment."""
+        now = self.state.read().side("baseline").deployment
+        states.prepared(self.state, deployment=now + 1)
 
     def program(self, job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
         """The candidate is half as fast at what it writes with an index."""
@@ -254,6 +264,23 @@ def test_a_workload_has_24_trials_at_most(make: Make) -> None:
     bench = make()
     bench.observers = [Looking("statements", 3), Looking("cpu", 20)]
     assert len(bench.diagnose().trials) <= MOST_TRIALS
+
+
+def test_a_campaign_that_ended_early_is_looked_at_on_its_last_deployment(make: Make) -> None:
+    """With `design: release`, workloads that are decided leave before the last planned one."""
+    bench = make(design="release", deployments=5, rounds=5)
+    assert max(one.trial.round for one in bench.results()) == 3
+    assert len(bench.diagnose().trials) == 6
+
+
+def test_a_look_at_a_client_that_failed_is_none(make: Make) -> None:
+    """What servers do without their client is not compared."""
+    bench = make()
+    bench.broken_clients = {f"r{bench.plan.rounds + 1}-candidate"}
+    found = bench.diagnose()
+    assert [one.side for one in found.of("oltp_read_write", "statements")] == ["baseline"]
+    (failed,) = [one for one in found.trials if one.why_not is not None]
+    assert (failed.side, failed.objects) == ("candidate", {})
 
 
 def test_sides_that_are_not_there_any_more_are_not_deployed_again(make: Make) -> None:

@@ -112,6 +112,29 @@ def test_a_restored_home_has_the_same_campaigns(
     assert not list((tmp_path / "new" / "reports").glob(".*"))
 
 
+def test_a_campaign_that_is_sealed_is_backed_up_whole(
+    kept: Here, tmp_path: Path, empty: dict[str, str]
+) -> None:
+    """Its objects are in its archive, and nothing is called missing."""
+    made = campaigns.campaign(id="sealed")
+    with Store(kept.home.store_url, kept.home.objects) as store:
+        store.add_campaign(made)
+        for trial in made.plan.trials:
+            name = store.write_bytes(f"sealed/{trial.id}-a1.txt", b"raw")
+            result = campaigns.trial_result(trial)
+            store.add_trial("sealed", dataclasses.replace(result, raw=name))
+        store.seal("sealed")
+        lost = 2 * len(store.trials("c1"))
+    (archive,) = (kept.home.root / "objects" / "sealed").iterdir()
+    said = kept.run("backup", tmp_path / "backup").stdout
+    assert f"missing before the backup: {lost} objects" in said, "those of the other campaign"
+    assert kept.run("restore", tmp_path / "backup", **empty).returncode == 0
+    (tmp_path / "backup" / "objects" / "sealed" / archive.name).unlink()
+    (tmp_path / "other").mkdir()
+    refused = kept.refused("restore", tmp_path / "backup", BENCHLAB_HOME=str(tmp_path / "other"))
+    assert "is damaged" in refused
+
+
 def test_builds_and_secrets_are_listed_and_copied_if_asked_for(
     kept: Here, tmp_path: Path, empty: dict[str, str]
 ) -> None:

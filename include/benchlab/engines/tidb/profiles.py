@@ -21,6 +21,9 @@ from benchlab.plan import versions
 from benchlab.results.diagnosis import Kind
 
 FIRST_OF_TIKV = "v6.1.0"
+FIRST_OF_ALLOCATIONS = "v5.1.0"
+"""Built with Go 1.16, whose servers answer what was allocated within some seconds; before 1.15 all
+since their start."""
 CONNECT_LIMIT_S, SLACK_S = 3, 20
 # Of profiles that are read; a message of curl is a line.
 MOST_BYTES = 16 << 20
@@ -41,9 +44,11 @@ def lacking(kind: Kind, component: Component, version: str) -> Said | None:
     """Why a component of a version is not profiled; None if it is."""
     if component not in _PATHS[kind]:
         return message("profiles-tikv-without")
-    first = versions.parse(FIRST_OF_TIKV).numbers
-    if component == "tikv" and versions.parse(version).numbers < first:
+    number = versions.parse(version).numbers
+    if component == "tikv" and number < versions.parse(FIRST_OF_TIKV).numbers:
         return message("profiles-tikv-old", version=version, first=FIRST_OF_TIKV)
+    if kind == "allocations" and number < versions.parse(FIRST_OF_ALLOCATIONS).numbers:
+        return message("profiles-allocations-old", version=version, first=FIRST_OF_ALLOCATIONS)
     return None
 
 

@@ -923,6 +923,7 @@ profiles-refused = { $server } answered with no profile: { $why }
 profiles-no-perf = perf cannot record here: { $why }
 profiles-mariadb-without = MariaDB has no profiles of allocations
 profiles-tikv-without = TiKV has no profiles of allocations
+profiles-allocations-old = allocation profiles before { $first }, here of { $version }, have everything since the server started
 profiles-tikv-old = TiKV { $version } may crash while its CPU is profiled; from { $first } on it does not
 column-function = Function
 column-module = Module

@@ -849,6 +849,7 @@ profiles-refused = { $server } 返回的不是剖析：{ $why }
 profiles-no-perf = perf 在此无法记录：{ $why }
 profiles-mariadb-without = MariaDB 没有内存分配剖析
 profiles-tikv-without = TiKV 没有内存分配剖析
+profiles-allocations-old = { $first } 之前的内存分配剖析（此处为 { $version }）包含服务器启动以来的全部分配
 profiles-tikv-old = TiKV { $version } 在剖析其 CPU 时可能崩溃；从 { $first } 起不会
 column-function = 函数
 column-module = 模块

@@ -50,8 +50,6 @@ from benchlab.results.store import Store
 CAMPAIGN, TRIALS, MANIFEST = "campaign.json", "trials.json", "manifest.json"
 REPORT, RAW, GATES, CALIBRATION = "report/", "raw/", "gates/", "calibration/"
 KIT = "reproduce/"
-# Below a campaign's objects: what diagnosis trials keep.
-DIAGNOSIS = "diagnosis/"
 # The largest files that are read, in bytes. A client may print 256 MiB; parsing takes up to thirty
 # times a file's size in memory, and a thousand times for YAML.
 _LARGE = 512 * 1024**2
@@ -136,21 +134,10 @@ def make(
     for path in sorted(gates.glob("*.yaml")):
         files[f"{GATES}{path.name}"] = path.read_bytes()
     if comparison is not None:
-        files |= _kit(store, made, trials, comparison)
+        of_kit = redaction.of_campaign(made), trials, comparison, store.read_bytes
+        files |= {f"{KIT}{name}": content for name, content in kit.files(*of_kit).items()}
     _refuse_secrets(files, (*secrets, *redacted.secrets))
     return packed(campaign, files, redacted.places)
-
-
-def _kit(
-    store: Store, campaign: Campaign, trials: Sequence[TrialResult], comparison: Comparison
-) -> dict[str, bytes]:
-    """The repro kit, with all that diagnosis kept."""
-    diagnosed = f"{campaign.id}/{DIAGNOSIS}"
-    kept = {name.removeprefix(diagnosed): name for name in store.objects_below(diagnosed)}
-    found = {name: store.read_bytes(of) for name, of in kept.items()}
-    redacted = redaction.of_campaign(campaign)
-    found |= kit.files(redacted, trials, comparison, store.read_bytes, [*kept])
-    return {f"{KIT}{name}": content for name, content in found.items()}
 
 
 class Bundle:

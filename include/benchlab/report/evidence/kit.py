@@ -4,7 +4,6 @@
 |---|---|
 | ``reproduce/README.md`` | versions, builds, options, dataset and commands of the pair |
 | ``reproduce/counts.csv`` | what a query took of the servers in each of its trials |
-| ``reproduce/...`` | what diagnosis kept: statements, plans, profiles |
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model import counts, software
 from benchlab.report.model.report import CHANGES
 from benchlab.report.model.series import ReadObject
+from benchlab.results import diagnosis
 from benchlab.results.records import Campaign, SideFacts, TrialResult
 
 OWN = README, COUNTS = "README.md", "counts.csv"
@@ -87,21 +87,19 @@ def files(
     trials: Sequence[TrialResult],
     comparison: Comparison,
     read_object: ReadObject,
-    kept: Sequence[str] = (),
 ) -> dict[str, bytes]:
     """What the kit says itself, by name; the same arguments, the same bytes.
 
     Empty if the campaign has no pair of valid trials.
-
-    Args:
-        kept: names of the other files of the kit.
     """
     cell = strongest(comparison)
     pair = _pair(trials, cell) if cell else None
     if cell is None or pair is None:
         return {}
     taken = _counts(pair, read_object)
-    named = sorted([*kept, *([COUNTS] if taken else [])])
+    known = diagnosis.found(campaign.environment)
+    kept = [f"../raw/{name}" for name in known.objects()] if known else []
+    named = [*([COUNTS] if taken else []), *sorted(kept)]
     made = {README: "\n".join(_readme(campaign, cell, pair, named)).encode()}
     return made | ({COUNTS: taken} if taken else {})
 

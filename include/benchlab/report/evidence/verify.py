@@ -108,11 +108,7 @@ def _verify(bundle: Bundle, found: Verification) -> None:
             validation=bundle.validation(),
         )
         again = {f"{REPORT}{name}": content for name, content in made.items()}
-        kept = [name.removeprefix(KIT) for name in bundle.within(KIT)]
-        kept = [name for name in kept if name not in kit.OWN]
-        if kept:
-            found.not_recomputed.append(f"what diagnosis kept: {len(kept)} files of the repro kit")
-        made = kit.files(own.campaign, trials, comparison, read_object, kept)
+        made = kit.files(own.campaign, trials, comparison, read_object)
         again |= {f"{KIT}{name}": content for name, content in made.items()}
         _compare_made(bundle, again, found)
 

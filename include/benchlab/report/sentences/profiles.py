@@ -59,7 +59,11 @@ def of(report: Report) -> list[Functions]:
 def lacking(report: Report) -> list[str]:
     """What was not profiled, and why, each once."""
     known, said = diagnosis.found(report.campaign.environment), report.language
-    told = [said.text(why) for why in (known.lacking if known else ()) if _is_of_profiles(why)]
+    whys: list[Said] = []
+    if known is not None:
+        tried = (one.why_not for one in known.trials if one.kind in _LOOKS)
+        whys += [*filter(None, tried), *filter(_is_of_profiles, known.lacking)]
+    told = [said.text(why) for why in whys]
     for kinds in report.causes.profiles.values():
         for kind, roles in kinds.items():
             for role, found in roles.items():
@@ -208,7 +212,15 @@ def _why_not(report: Report, workload: str) -> Said | None:
         return None
     tried = [one for one in known.trials if (one.workload, one.kind) == (workload, "cpu")]
     whys = [one.why_not for one in tried if one.why_not is not None]
-    return next(iter([*whys, *filter(_is_of_profiles, known.lacking)]), None)
+    whys += [one for one in known.lacking if _is_of_profiles(one) and not _is_of_allocations(one)]
+    return next((one for one in whys if diagnosis.is_about(one, workload)), None)
+
+
+def _is_of_allocations(why: Said) -> bool:
+    if not isinstance(why, Message):
+        return False
+    alone = why.id in ("profiles-mariadb-without", "profiles-tikv-without")
+    return alone or _LOOKS["allocations"] in dict(why.values).values()
 
 
 def _is_of_profiles(why: Said) -> bool:

@@ -63,12 +63,15 @@ def columns(report: Report) -> list[str]:
 
 def lacking(report: Report) -> list[str]:
     """What was not looked at, and why, each once."""
+    return [plain(report.language.text(why)) for why in _whys(report)]
+
+
+def _whys(report: Report) -> list[Said]:
     known = diagnosis.found(report.campaign.environment)
     if known is None:
         return []
     tried = (one.why_not for one in known.trials if one.kind == "statements" and one.why_not)
-    whys = dict.fromkeys([*tried, *filter(_is_of_statements, known.lacking)])
-    return [plain(report.language.text(why)) for why in whys]
+    return [*dict.fromkeys([*tried, *filter(_is_of_statements, known.lacking)])]
 
 
 def in_short(report: Report, workload: str) -> list[str]:
@@ -78,7 +81,8 @@ def in_short(report: Report, workload: str) -> list[str]:
     """
     say, said = report.language.say, list[str]()
     if (found := report.causes.statements.get(workload)) is None:
-        return [say("statements-not", why=why) for why in lacking(report)[:1]]
+        whys = [why for why in _whys(report) if diagnosis.is_about(why, workload)]
+        return [say("statements-not", why=plain(report.language.text(why))) for why in whys[:1]]
     if found.plans:
         first = found.plans[0].plan
         change = _operators(report, first) if first else ""

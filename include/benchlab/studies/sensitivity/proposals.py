@@ -233,7 +233,11 @@ def plan_sensitivity(
         cheapest, by_looks = by_looks[0] if by_looks else none, None
     else:
         cheapest = _cheapest(resolved, planned, noise, wanted)
-        others = [one for one in lengths(variances) if one != spec.seconds] if series else []
+        others = (
+            [one for one in lengths(variances) if one != spec.seconds]
+            if series and variances
+            else []
+        )
         all_of_them = [cheapest, *_of_lengths(resolved, variances, others, noise, wanted)]
         cheapest = min(all_of_them, key=_cost)
     return PlanSensitivity(

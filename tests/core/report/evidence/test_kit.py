@@ -13,6 +13,8 @@ from upath import UPath
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.plan.report_type import SIDES
 from benchlab.report.evidence import Verification, kit
+from benchlab.results import diagnosis
+from benchlab.results.diagnosis import Diagnosis, Taken
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from tests.builders import campaigns, splits
@@ -62,33 +64,29 @@ def test_builds_are_named_by_hash_and_by_where_they_came_from() -> None:
     engines = {"mariadb": {"baseline": {"version": "10.11.5"}, "candidate": side}}
     made = campaigns.campaign(engines=engines)
     results = campaigns.results_of(made.plan)
-    files = kit.files(made, results, compared(made), lambda name: b"", ["tidb-1.pb.gz"])
+    files = kit.files(made, results, compared(made), lambda name: b"")
     page = files[kit.README].decode()
     came = f"sha256 {'a' * 64}, commit 5c91a2b, from https://builds.example/5c91a2b/server"
     assert f"| build of mariadb | n/a | {came} |" in page
-    assert "- `tidb-1.pb.gz`" in page
     assert kit.COUNTS not in files
 
 
-def test_what_diagnosis_kept_is_in_the_kit(
+def test_what_diagnosis_kept_is_named_in_the_kit(
     tmp_path: Path, verified: Callable[..., Verification]
 ) -> None:
-    """All objects below its prefix, whatever they are; the bundle holds, and says what is not."""
+    """Each file once in the bundle; one that was removed since does not stop a publication."""
     with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
         add_campaign(store)
-        store.write_bytes(f"{ID}/diagnosis/r1/tidb-1.pb.gz", b"profile")
-        store.write_bytes(f"{ID}/diagnosis/statements.json", b"[]")
-        store.write_bytes(f"{ID}-other/diagnosis/statements.json", b"of another campaign")
+        names = [f"{ID}/diagnosis/{name}" for name in ("r1/tidb-1.pb.gz", "statements.json")]
+        store.write_bytes(names[0], b"profile")
+        looks = dict(zip(("tidb-1.pb.gz", "statements.json"), names, strict=True))
+        taken = Taken(POINT, "cpu", 1, "baseline", 4, 9.0, 10.0, looks)
+        store.add_to_environment(ID, diagnosis.KEY, diagnosis.as_text(Diagnosis((taken,))))
         content = bundle_of(store)
     files = files_of(content)
-    assert files["reproduce/r1/tidb-1.pb.gz"] == b"profile"
-    assert files["reproduce/statements.json"] == b"[]"
-    assert b"- `r1/tidb-1.pb.gz`\n- `statements.json`" in files[README]
-    found = verified(content)
-    assert found.outcome == "holds", found.lines()
-    assert "what diagnosis kept: 2 files of the repro kit" in found.not_recomputed
-    changed = forged(content, {"reproduce/statements.json": None})
-    assert named(verified(changed)) == {README}, "a file that was taken out is missed"
+    assert [name for name in files if name.endswith("tidb-1.pb.gz")] == [f"raw/{names[0]}"]
+    assert f"- `../raw/{names[0]}`\n".encode() in files[README]
+    assert verified(content).outcome == "holds", verified(content).lines()
 
 
 def test_a_forged_kit_is_found(tmp_path: Path, verified: Callable[..., Verification]) -> None:
