@@ -61,8 +61,8 @@ def lacking(report: Report) -> list[str]:
     known, said = diagnosis.found(report.campaign.environment), report.language
     whys: list[Said] = []
     if known is not None:
-        tried = (one.why_not for one in known.trials if one.kind in _LOOKS)
-        whys += [*filter(None, tried), *filter(_is_of_profiles, known.lacking)]
+        whys += [one.why_not for one in known.trials if one.kind in _LOOKS and one.why_not]
+        whys += [one for one in known.lacking if _is_of_profiles(one)]
     told = [said.text(why) for why in whys]
     for kinds in report.causes.profiles.values():
         for kind, roles in kinds.items():
