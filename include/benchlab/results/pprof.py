@@ -27,6 +27,8 @@ _GZIP = b"\x1f\x8b"
 _MOST_BYTES, _MOST_FRAMES = 16 << 20, 4_000_000
 # What Rust adds to the name of a function, anew in each build.
 _HASH = re.compile(r"::h[0-9a-f]{16}$")
+# TiDB's packages moved into this folder in v7.4, with every name in them.
+_MOVED = re.compile(r"(?<=github\.com/pingcap/tidb/)pkg/")
 
 # A file of folded stacks begins with one, and has a stack of several functions.
 _FOLDED = re.compile(rb"[^\x00-\x1f]+ \d+\r?\n")
@@ -107,6 +109,11 @@ class Profile:
             if unit == self.period_unit and self.period > 0:
                 return float(total / self.period)
         return float(totals[0])
+
+
+def _named(function: str) -> str:
+    """A function's name as other builds and releases have it."""
+    return _MOVED.sub("", _HASH.sub("", function))
 
 
 class _BrokenError(Exception):
@@ -269,7 +276,7 @@ def _locations(root: _Message, texts: Mapping[int, str]) -> dict[int, Stack]:
     Addresses mean nothing in another build: what has no name is known by its program.
     """
     functions = {
-        one.number(1): _HASH.sub("", texts[one.number(2)] or texts[one.number(3)])
+        one.number(1): _named(texts[one.number(2)] or texts[one.number(3)])
         for one in root.messages(5)
     }
     programs = {one.number(1): Path(texts[one.number(5)]).name for one in root.messages(3)}

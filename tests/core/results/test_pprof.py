@@ -37,6 +37,14 @@ def test_a_profile_of_tidb_has_the_totals_that_pprof_shows() -> None:
     assert max(own, key=own.__getitem__) == "internal/runtime/syscall/linux.Syscall6"
 
 
+def test_functions_of_tidb_have_the_names_of_all_its_releases() -> None:
+    """From v7.4 on its packages are in a folder: v6.5 and v8.5 would have none in common."""
+    stacks = read(RECORDED / "tidb_cpu.pb.gz").stacks
+    names = {name for stack in stacks for name in stack}
+    assert any(name.startswith("github.com/pingcap/tidb/server.") for name in names)
+    assert not [name for name in names if "/tidb/pkg/" in name]
+
+
 def test_allocations_have_four_types_and_a_number_of_samples() -> None:
     """One sample in 524,288 bytes: what is told in bytes was seen about a hundred times."""
     profile = read(RECORDED / "pd_allocs.pb.gz")
