@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from upath import UPath
 
 from benchlab.analysis.gates import gates
 from benchlab.analysis.verdict.compare import Comparison
@@ -28,7 +29,7 @@ from benchlab.report.evidence import Verification, contents
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
 from benchlab.workloads import workload_of
-from tests.builders import campaigns
+from tests.builders import campaigns, splits
 from tests.builders.fakes import FakeDeployment, FakeExecutor
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +137,18 @@ def bundle_of(store: Store, **options: Any) -> bytes:
     """The evidence bundle of the campaign."""
     published, comparison = report(store)
     return evidence.make(store, ID, published, gates=GATES, comparison=comparison, **options)
+
+
+def counted_bundle(folder: Path) -> bytes:
+    """The bundle of a campaign whose trials have counts: 90 % of the server's CPU in each."""
+    made = campaigns.campaign(id=ID, **SPEC)
+    _, rows = splits.busy_with(made.plan, lambda _: {"server_cpu": 90.0}, lambda trial: trial.round)
+    with Store(f"sqlite:///{folder}/results.db", UPath(folder / "objects")) as store:
+        store.add_campaign(made)
+        for planned, content in zip(made.plan.trials, rows.values(), strict=True):
+            counted = dataclasses.replace(measured(made, planned), counts_csv=content.decode())
+            keep(store, ID, counted)
+        return bundle_of(store)
 
 
 def files_of(content: bytes) -> Files:

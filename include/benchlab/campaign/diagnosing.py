@@ -318,7 +318,7 @@ class Diagnosing:
         finally:
             self._put_back(observer, setup, planned)
         if collected.counts_csv:
-            found["counts.csv"] = collected.counts_csv.encode()
+            found[diagnosis.COUNTS] = collected.counts_csv.encode()
         where = f"{diagnosis.folder(self.campaign.id)}/{planned.workload}"
         where = f"{where}/{observer.kind}-{number}-{planned.side}"
         return tps, self._stored(where, found)

@@ -39,7 +39,7 @@ from benchlab.results.pprof import Profile
 
 # Beyond the end of the run, until TiKV has named the functions, or perf all of its samples.
 LATE_S = 60
-COUNTS, LACKING = "counts.csv", "lacking.json"
+LACKING = "lacking.json"
 # What a query takes of a component, by the kind of its profiles.
 _COSTS: Mapping[tuple[Kind, str], str] = {
     ("cpu", "tidb"): "tidb_cpu",
@@ -137,7 +137,7 @@ class Profiling:
         lacking: dict[str, Said] = {}
         for one in taken:
             lacking |= _LACKING.validate_json(read(one.objects[LACKING]))
-        files = {name for one in taken for name in one.objects} - {COUNTS, LACKING}
+        files = {name for one in taken for name in one.objects} - {diagnosis.COUNTS, LACKING}
         for role in sorted({name.partition("-")[0] for name in files} | lacking.keys()):
             of_role = {name for name in files if name.startswith(f"{role}-")}
             rounds = [*_rounds(taken, of_role)] if of_role else []
@@ -231,7 +231,7 @@ def _rounds(taken: Sequence[Taken], files: set[str]) -> Iterator[_Trial]:
 
 def _cost(count: str | None, taken: Taken, read: Callable[[str], bytes]) -> float | None:
     """What a query took in a trial; None where that is not known."""
-    if count is None or COUNTS not in taken.objects:
+    if count is None or diagnosis.COUNTS not in taken.objects:
         return None
-    rows = counts.read(read(taken.objects[COUNTS]))
+    rows = counts.read(read(taken.objects[diagnosis.COUNTS]))
     return next((row.per_query for row in rows if row.count == count), None)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from benchlab.engines.database import Database, sql_value
-from benchlab.engines.statements import Executed, Statements, added_up, unescaped
+from benchlab.engines.statements import Executed, Statements, added_up
 from benchlab.language import Said, message
 from benchlab.plan.documents import Scalar
 from benchlab.plan.fields.engines import Components
@@ -56,14 +56,8 @@ class MariaDBStatements:
     def read(self) -> Statements:
         """See :class:`StatementSummary`."""
         schema = sql_value(self._database.instance.database)
-        statement = (
-            f"SELECT {', '.join(_COLUMNS)} FROM {TABLE} "
-            f"WHERE schema_name = {schema} OR digest IS NULL"
-        )
-        rows = self._database.sql(statement)
-        if any(len(row) != len(_COLUMNS) for row in rows):
-            raise self._database.unreadable(statement)
-        named = [dict(zip(_COLUMNS, map(unescaped, row), strict=True)) for row in rows]
+        chosen = f"FROM {TABLE} WHERE schema_name = {schema} OR digest IS NULL"
+        named = self._database.select(_COLUMNS, chosen)
         told = [read_row(row) for row in named if row["digest"] != "NULL"]
         if not any(one.figures[EXAMINED] for one in told):
             told = [_without(one, EXAMINED) for one in told]

@@ -21,6 +21,8 @@ from benchlab.plan.report_type import Side
 
 KEY = "diagnosis"
 """The key of a campaign's environment that has the record, as JSON."""
+COUNTS = "counts.csv"
+"""The file of a diagnosis trial with what a query took of its servers."""
 Kind = Literal["statements", "cpu", "allocations"]
 """What a diagnosis trial looks at."""
 

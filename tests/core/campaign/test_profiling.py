@@ -17,7 +17,7 @@ from upath import UPath
 from benchlab.analysis.cause.profiles import Compared
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.diagnosing import Diagnosing
-from benchlab.campaign.profiling import COUNTS, LACKING, Allocations, Cpu, Profiling
+from benchlab.campaign.profiling import LACKING, Allocations, Cpu, Profiling
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.engines.counts import Row, to_csv
 from benchlab.engines.database import Profiled
@@ -28,7 +28,7 @@ from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import JobStatus, LocalExecutor
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model.profiles import from_json
-from benchlab.results.diagnosis import Diagnosis, Kind, Taken
+from benchlab.results.diagnosis import COUNTS, Diagnosis, Kind, Taken
 from benchlab.results.store import Store
 from benchlab.workloads import workload_of
 from tests.builders import campaigns

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from benchlab.engines.database import BackgroundJobs
-from benchlab.engines.server import Instance
 from benchlab.engines.tidb import Engine
 from benchlab.errors import UnavailableError
 from tests.builders import fakes
+from tests.builders.summaries import INSTANCE
 
 
 class Asked(Engine):
@@ -29,18 +29,7 @@ class Asked(Engine):
 
 def asked(version: str, *answers: tuple[str, str]) -> Asked:
     """A server of this version."""
-    instance = Instance(
-        side="baseline",
-        version=version,
-        parameters={},
-        directory=Path("/campaign/baseline"),
-        host="127.0.0.1",
-        port=4000,
-        status_port=10080,
-        max_connections=10,
-        database="sbtest",
-        password="",
-    )
+    instance = replace(INSTANCE, version=version, database="sbtest")
     made = Asked(fakes.FakeExecutor(), instance, Path("/servers"))
     made.answers = answers
     return made

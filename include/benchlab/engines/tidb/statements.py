@@ -28,7 +28,6 @@ from benchlab.engines.statements import (
     Statements,
     added_up,
     shape,
-    unescaped,
     without_literals,
 )
 from benchlab.errors import CommandError, EngineError
@@ -128,15 +127,9 @@ class TiDBStatements:
         there = {row[0].lower() for row in self._database.sql(f"SHOW COLUMNS FROM {self._table}")}
         figures = [one for one in FIGURES if one.column in there]
         columns = [*_NEEDED, *(one.column for one in figures)]
-        schema = self._database.instance.database
-        statement = (
-            f"SELECT {', '.join(columns)} FROM {self._table} "
-            f"WHERE schema_name = {sql_value(schema.lower())} OR digest IS NULL"
-        )
-        rows = self._database.sql(statement)
-        if any(len(row) != len(columns) for row in rows):
-            raise self._database.unreadable(statement)
-        named = [dict(zip(columns, map(unescaped, row), strict=True)) for row in rows]
+        schema = sql_value(self._database.instance.database.lower())
+        chosen = f"FROM {self._table} WHERE schema_name = {schema} OR digest IS NULL"
+        named = self._database.select(columns, chosen)
         told = [row for row in named if row["digest"] != "NULL"]
         self._samples = {shape(row["digest_text"]): row["query_sample_text"] for row in told}
         return Statements(

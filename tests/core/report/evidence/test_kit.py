@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,15 @@ from benchlab.results import diagnosis
 from benchlab.results.diagnosis import Diagnosis, Taken
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
-from tests.builders import campaigns, splits
+from tests.builders import campaigns
 from tests.builders.evidence import (
     ID,
     SECRET,
-    SPEC,
     add_campaign,
     bundle_of,
+    counted_bundle,
     files_of,
     forged,
-    keep,
-    measured,
     named,
 )
 
@@ -91,14 +88,7 @@ def test_what_diagnosis_kept_is_named_in_the_kit(
 
 def test_a_forged_kit_is_found(tmp_path: Path, verified: Callable[..., Verification]) -> None:
     """Another version, another command, another count: what is said is computed again."""
-    made = campaigns.campaign(id=ID, **SPEC)
-    _, rows = splits.busy_with(made.plan, lambda _: {"server_cpu": 90.0}, lambda trial: trial.round)
-    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
-        store.add_campaign(made)
-        for planned, content in zip(made.plan.trials, rows.values(), strict=True):
-            counted = dataclasses.replace(measured(made, planned), counts_csv=content.decode())
-            keep(store, ID, counted)
-        good = bundle_of(store)
+    good = counted_bundle(tmp_path)
     assert verified(good).outcome == "holds"
     files = files_of(good)
     assert files[COUNTS].decode().startswith(f"count,role,unit,{','.join(SIDES)}\n")

@@ -24,7 +24,7 @@ from benchlab.results import diagnosis, ended_servers
 from benchlab.results.diagnosis import Diagnosis, Taken
 from benchlab.results.records import GateResult
 from benchlab.results.store import Store
-from tests.builders import campaigns, splits
+from tests.builders import campaigns
 from tests.builders.compared_profiles import found as found_profiles
 from tests.builders.evidence import (
     ID,
@@ -32,10 +32,9 @@ from tests.builders.evidence import (
     add_campaign,
     as_json,
     bundle_of,
+    counted_bundle,
     files_of,
     forged,
-    keep,
-    measured,
     named,
     the_trial,
 )
@@ -326,15 +325,9 @@ def test_where_the_time_went_is_computed_again_from_the_counts(
     tmp_path: Path, verified: Callable[..., Verification]
 ) -> None:
     """A bundle holds with its counts, and no longer with others: the report's split differs."""
-    made = campaigns.campaign(id=ID, **SPEC)
-    _, kept = splits.busy_with(made.plan, lambda _: {"server_cpu": 90.0}, lambda trial: trial.round)
-    name = f"raw/{ID}/{made.plan.trials[0].id}-a1.counts.csv"
-    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
-        store.add_campaign(made)
-        for planned, content in zip(made.plan.trials, kept.values(), strict=True):
-            counted = dataclasses.replace(measured(made, planned), counts_csv=content.decode())
-            keep(store, ID, counted)
-        good = bundle_of(store)
+    first = campaigns.campaign(id=ID, **SPEC).plan.trials[0]
+    name = f"raw/{ID}/{first.id}-a1.counts.csv"
+    good = counted_bundle(tmp_path)
     assert verified(good).outcome == "holds"
     files = files_of(good)
     (workload,) = json.loads(files["report/report.json"])["workloads"]
