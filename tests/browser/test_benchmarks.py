@@ -96,6 +96,7 @@ def test_what_was_measured_over_the_weeks_is_read_and_judged(page: Page) -> None
     site.get_by_role("button", name="Save").first.click()
     expect(site.get_by_text("a change of the optimizer").first).to_be_visible()
     site.get_by_role("link", name="Findings", exact=True).click()
+    expect(page).to_have_url(re.compile("/plugin/benchmarks/benchmarks/findings/$"))
     expect(site.get_by_text("a change of the optimizer").first).to_be_visible()
     site.get_by_role("button", name="Take back").click()
     expect(site.get_by_text("History (2)")).to_be_visible()
