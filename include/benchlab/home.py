@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,6 +105,16 @@ class Home:
                 "`mark` in some campaigns/*/rental.json, or remove it if nothing is rented now"
             )
         return found
+
+    def little_room(self) -> str:
+        """What to do if its disk has less than 5 % or 5 GB left; empty if it has more."""
+        disk = shutil.disk_usage(self.root)
+        if disk.free >= max(disk.total / 20, 5e9):
+            return ""
+        return (
+            f"{self.root}: less than 5 % or 5 GB of its disk are free: make room there; `benchlab "
+            "prune --older-than 90d` shows what Benchlab need not keep"
+        )
 
     def password(self, campaign: str) -> str:
         """The password of a campaign's accounts, created on first use; only its owner reads it."""

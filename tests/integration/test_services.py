@@ -258,6 +258,16 @@ def test_status_shows_every_service(running: Group) -> None:
     assert sorted(states) == ["api-server", "dag-processor", "scheduler", "triggerer"]
 
 
+def test_whoever_watches_from_outside_hears_what_is_dead(running: Group) -> None:
+    """One program without a login asks for all of them, and fails where none answers."""
+    probe = [str(PROJECT / "bin" / "health"), "all"]
+    address = f"http://127.0.0.1:{running.port}"
+    done = subprocess.run([*probe, address], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.count(": healthy\n")) == (0, 4)
+    done = subprocess.run([*probe, f"{address}0"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "does not answer" in done.stdout) == (1, True)
+
+
 def test_a_port_that_another_project_uses_is_refused(running: Group, tmp_path: Path) -> None:
     """The error names the port and who has it; the other project starts nothing."""
     other = Group(running.project, tmp_path, running.port)

@@ -20,6 +20,7 @@ from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.report_type import ReportSpec
 from benchlab.report.model import canary
+from benchlab.report.notifications import notifiers
 from benchlab.report.sentences import answer
 from benchlab.results.findings import DIRECTIONS, Finding, Sought
 from benchlab.results.listing import Chosen
@@ -70,9 +71,24 @@ def overview(site: Site) -> Page:
         "cost": sum((costs[month, name] for name in names), Cost()),
         "cost_before": sum((costs[before, name] for name in names), Cost()),
         "faults": faults,
+        "notices": _notices(site),
         **_at_work(site),
     }
     return Page("", "", site.language.say("site-part-overview"), "overview.html.j2", values)
+
+
+def _notices(site: Site) -> list[str]:
+    """What an operator has to know: a disk that fills, and that nobody is told of anything."""
+    if site.as_files:
+        return []
+    found = [site.home.little_room()]
+    try:
+        names = {path.stem for path in report_types.report_files(site.home)}
+        if not notifiers.load(site.home.notifications, names):
+            found.append(site.language.say("site-no-notifier", file=str(site.home.notifications)))
+    except SpecError as error:
+        found.append(str(error))
+    return [one for one in found if one]
 
 
 def at_work(site: Site) -> Page:

@@ -73,6 +73,11 @@ def of_reaper() -> dict[str, Any]:
     return {f"on_{when}_callback": ReaperNotifier() for when in ("success", "retry", "failure")}
 
 
+def of_check() -> dict[str, Any]:
+    """Callback for tasks outside of campaigns that end nothing: it reports that one failed."""
+    return {"on_failure_callback": ReaperNotifier()}
+
+
 class CampaignNotifier(BaseNotifier):
     """Reports on a campaign.
 

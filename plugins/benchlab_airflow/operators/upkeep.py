@@ -1,4 +1,4 @@
-"""Tasks outside of campaigns: they end what is past its expiry, add releases, watch schedules.
+"""Tasks outside of campaigns: they end, add, check and remove what nobody would think of.
 
 Each provider has its own reaper, so that a fault in one does not stop the other; a third one is for
 deleted runs. Heavy imports are inside the functions, so that parsing the DAG files stays fast.
@@ -7,8 +7,12 @@ deleted runs. Heavy imports are inside the functions, so that parsing the DAG fi
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from airflow.sdk import get_current_context
@@ -22,6 +26,7 @@ HOUSEKEEPING: Mapping[str, Any] = {
     "catchup": False,
     "max_active_runs": 1,
 }
+REAPER = "reap_expired_fleets"
 
 
 def reap_fleets() -> list[str]:
@@ -122,3 +127,127 @@ def check_schedules() -> None:
     count = get_current_context()["ti"].get_dr_count
     if found := silent(home.find(), count, datetime.now(UTC)):
         raise NotMeasuredError("\n".join(found))
+
+
+def check_reaper() -> None:
+    """Fail if the reaper is paused where hosts may be rented.
+
+    Raises:
+        NotMeasuredError: it is.
+    """
+    from benchlab import home
+    from benchlab.errors import NotMeasuredError
+    from benchlab.targets.ec2.regions import never_rented
+    from benchlab_airflow.connections import open_store
+
+    paused = get_current_context()["ti"].get_dag(REAPER).is_paused
+    if paused and not never_rented(home.find(), open_store):
+        raise NotMeasuredError(
+            f"the DAG {REAPER} is paused, and hosts have been rented here: what a campaign cannot "
+            "give back is ended by its own shutdown only; unpause it"
+        )
+
+
+def check_workers() -> None:
+    """Fail if tasks that were queued at the last check still are; the error names all of them.
+
+    Raises:
+        NotMeasuredError: no worker has taken a task.
+    """
+    from benchlab import home
+    from benchlab.campaign import report_types
+    from benchlab.errors import NotMeasuredError
+
+    ti = get_current_context()["ti"]
+    dags = [path.stem for path in report_types.report_files(home.find())]
+    queued = [
+        f"{task} of {dag}, {run}"
+        for dag in (*dags, REAPER)
+        if ti.get_ti_count(dag_id=dag, states=["queued"])
+        for run, states in ti.get_task_states(dag_id=dag).items()
+        for task, state in states.items()
+        if state == "queued"
+    ]
+    before = ti.xcom_pull(task_ids=ti.task_id, key="queued", include_prior_dates=True) or ()
+    ti.xcom_push("queued", queued)
+    if waiting := [one for one in queued if one in before]:
+        raise NotMeasuredError(
+            f"no worker has taken {'; '.join(waiting)} since the check before this one: see "
+            "whether a worker for its queue runs, and what the others are at"
+        )
+
+
+def check_disk() -> None:
+    """Fail if little room is left in Benchlab's home.
+
+    Raises:
+        StoreError: the text names the path and what to do.
+    """
+    from benchlab import home
+    from benchlab.errors import StoreError
+
+    if little := home.find().little_room():
+        raise StoreError(little)
+
+
+def prune() -> list[str]:
+    """Remove what is older than ``keep_days``; return what was removed, as sentences.
+
+    Raises:
+        StoreError: something could not be removed; the text says what, and why.
+    """
+    from benchlab import home
+    from benchlab.campaign.pruning import KINDS, Pruning
+    from benchlab.errors import StoreError, noting
+    from benchlab_airflow.connections import open_store
+
+    here, faults, removed = home.find(), list[str](), list[str]()
+    with open_store(here) as store:
+        pruning = Pruning(here, store, _kept_since())
+        for one in pruning.found(KINDS):
+            with noting(faults):
+                pruning.remove(one)
+                removed.append(f"{one.kind} of {one.of}: {one.files:,} files, {one.size:,} bytes")
+                log.info("removed: %s", removed[-1])
+    if faults:
+        raise StoreError("\n".join(faults))
+    return removed
+
+
+def clean_airflow() -> None:
+    """Remove what is older than ``keep_days`` from Airflow's database.
+
+    A task has no access to that database, but the program of Airflow in its environment has.
+
+    Raises:
+        StoreError: it could not be cleaned; the log has what Airflow said.
+    """
+    from benchlab.errors import StoreError
+
+    # Airflow sets these in a task's environment, to an address that does not exist.
+    hidden = ("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "AIRFLOW__CORE__SQL_ALCHEMY_CONN")
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    command = [
+        str(Path(sys.executable).with_name("airflow")),
+        "db",
+        "clean",
+        "--yes",
+        "--skip-archive",
+    ]
+    command += ["--error-on-cleanup-failure", "--clean-before-timestamp", _kept_since().isoformat()]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    for line in said.stdout.splitlines():
+        log.info("%s", line)
+    if said.returncode:
+        for line in said.stderr.splitlines():
+            log.error("%s", line)
+        raise StoreError(
+            "Airflow's database was not cleaned, or not wholly: see above. Where its address is in "
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN itself, which tasks do not see, give a command in "
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_CMD that prints it"
+        )
+
+
+def _kept_since() -> datetime:
+    context = get_current_context()
+    return datetime.now(UTC) - timedelta(days=int(context["params"]["keep_days"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -325,6 +326,25 @@ def test_a_report_type_that_cannot_be_read_is_named(site: Site, tmp_path: Path) 
     read = text(shown(site))
     assert "broken.yaml" in read
     assert "Point Select = equivalent" in read
+
+
+def test_an_operator_reads_that_the_disk_fills_and_that_nobody_is_notified(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the first page of a server, and neither where both are well."""
+    assert "Nobody is notified of anything: " in text(shown(site))
+    assert "of its disk are free" not in text(shown(site))
+    (tmp_path / "configs").unlink()
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "notifications.yaml").write_text(
+        "notifiers: [{name: all, notifier: airflow.sdk.BaseNotifier, arguments: {text: '{text}'}}]"
+    )
+    full = shutil.disk_usage(tmp_path)._replace(free=10**9)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+    read = text(shown(site))
+    assert "Nobody is notified" not in read
+    assert "less than 5 % or 5 GB of its disk are free" in read
+    assert "of its disk" not in text(shown(dataclasses.replace(site, as_files=True)))
 
 
 @pytest.mark.parametrize(

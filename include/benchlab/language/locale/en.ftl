@@ -1335,6 +1335,7 @@ site-canary = canary
 site-canary-found = canary found { site-days-ago }
 site-canary-missed = canary missed on { $on }
 site-next-paused = will not run: its DAG is paused in Airflow
+site-no-notifier = Nobody is notified of anything: { $file } names no notifier.
 site-next-by-hand = only when somebody starts it
 site-cost = Cost this month
 site-cost-before = last month { $dollars } dollars

@@ -1243,6 +1243,7 @@ site-canary = 金丝雀测试
 site-canary-found = 金丝雀已发现，{ site-days-ago }
 site-canary-missed = 金丝雀未被发现，{ $on }
 site-next-paused = 其 DAG 在 Airflow 中已暂停，不会运行
+site-no-notifier = 不会通知任何人：{ $file } 中没有通知方式。
 site-next-by-hand = 仅由人工启动
 site-cost = 本月费用
 site-cost-before = 上月 { $dollars } 美元
