@@ -187,12 +187,9 @@ class Diagnosing:
             if known.has(workload, observer.kind, number, planned.side):
                 continue
             if (why := self._refused(wanted, known)) is not None:
-                known = known.without(why)
+                known = known.without(why, workload, observer.kind)
                 continue
-            taken = self._taken(wanted)
-            if taken.ended and taken.why_not is not None:
-                known = known.without(taken.why_not)
-            known = self._keep(known.with_trial(taken))
+            known = self._keep(known.with_trial(self._taken(wanted)))
         return self._concluded(workload, known)
 
     def _concluded(self, workload: str, known: Diagnosis) -> Diagnosis:
@@ -204,7 +201,7 @@ class Diagnosing:
             try:
                 concluded = observer.conclude(workload, taken, self.store.read_bytes)
             except BenchlabError as error:
-                known = known.without(said_by(error))
+                known = known.without(said_by(error), workload, observer.kind)
                 continue
             files |= self._stored(where, concluded)
         return self._keep(replace(known, found={**known.found, workload: files}))

@@ -10,13 +10,13 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pydantic import TypeAdapter
 
-from benchlab.language import Message, Said
+from benchlab.language import Said
 from benchlab.plan.report_type import Side
 
 KEY = "diagnosis"
@@ -53,19 +53,32 @@ class Taken:
 
 
 @dataclass(frozen=True)
+class Lack:
+    """Something that was not looked at.
+
+    Attributes:
+        workload, kind: of what; None where it holds for all.
+    """
+
+    why: Said
+    workload: str | None = None
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The diagnosis trials of a campaign.
 
     Attributes:
         found: what all trials of a workload show together: by workload, names of objects by name
             of the file.
-        lacking: what was not looked at, and why.
+        lacking: what was not looked at, and why, beside trials that found nothing.
         ended: whether no more trials follow.
     """
 
     trials: tuple[Taken, ...] = ()
     found: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    lacking: tuple[Said, ...] = ()
+    lacking: tuple[Lack, ...] = ()
     ended: bool = False
 
     def of(self, workload: str, kind: Kind) -> list[Taken]:
@@ -90,19 +103,27 @@ class Diagnosis:
         """The record with one more trial."""
         return replace(self, trials=(*self.trials, taken))
 
-    def without(self, why: Said) -> Diagnosis:
+    def without(
+        self, why: Said, workload: str | None = None, kind: Kind | None = None
+    ) -> Diagnosis:
         """The record with something more that was not looked at; each reason once."""
-        known = why in self.lacking
-        return self if known else replace(self, lacking=(*self.lacking, why))
+        lack = Lack(why, workload, kind)
+        return self if lack in self.lacking else replace(self, lacking=(*self.lacking, lack))
+
+    def why_not(self, kinds: Collection[Kind], workload: str | None = None) -> list[Said]:
+        """Why one of these kinds was not looked at, of a workload or of any, each reason once."""
+        lacking = [Lack(one.why_not, one.workload, one.kind) for one in self.trials if one.why_not]
+        return [
+            *dict.fromkeys(
+                one.why
+                for one in (*lacking, *self.lacking)
+                if (one.kind is None or one.kind in kinds)
+                and (workload is None or one.workload in (None, workload))
+            )
+        ]
 
 
 _FORM: TypeAdapter[Diagnosis] = TypeAdapter(Diagnosis)
-
-
-def is_about(why: Said, workload: str) -> bool:
-    """Whether a reason why something was not looked at may be one for a workload."""
-    named = dict(why.values).get("workload") if isinstance(why, Message) else None
-    return named in (None, workload)
 
 
 def folder(campaign: str) -> str:

@@ -290,8 +290,9 @@ def diagnose() -> None:
         log.error("it could not be looked at; the campaign's progress says why")
         return
     log.info("%s diagnosis trials", len(found.trials))
-    for why in found.lacking:
-        log.warning("not looked at: %s", why)
+    for lack in found.lacking:
+        of = ", ".join(filter(None, (lack.workload, lack.kind)))
+        log.warning("not looked at: %s%s", f"{of}: " if of else "", lack.why)
 
 
 def _log_conditions(side: Side, conditions: Sequence[Condition] | None) -> None:

@@ -201,7 +201,7 @@ def test_the_budget_is_never_exceeded_and_measuring_has_not_stopped(make: Make) 
     bench.deployment.spendings = [paying, dataclasses.replace(paying, minutes_left=0.1)] * 3
     found = bench.diagnose()
     assert 1 <= len(found.trials) < 6
-    assert "budget did not pay" in str(found.lacking[0])
+    assert "budget did not pay" in str(found.lacking[0].why)
     assert bench.sequence.money.stopped() is None
 
 
@@ -214,7 +214,7 @@ def test_it_takes_a_quarter_of_the_planned_time_at_most(make: Make) -> None:
     bench.store.add_to_environment("c1", diagnosis.KEY, known)
     found = bench.diagnose()
     assert found.trials == (long,)
-    assert [str(why) for why in found.lacking] == [
+    assert [str(one.why) for one in found.lacking] == [
         f"oltp_read_write: {kind} are missing or incomplete, as diagnosis takes at most a quarter "
         "of the planned time"
         for kind in ("statements and plans", "CPU profiles")
@@ -229,7 +229,7 @@ def test_a_look_that_fails_is_tried_again_and_then_not_repeated(make: Make) -> N
     assert bench.observers[0].seen == ["oltp_read_write baseline"] * TRIES
     assert bench.observers[0].put_backs == TRIES
     assert "does not answer" in str(found.trials[0].why_not)
-    assert [str(why) for why in found.lacking] == ["the server does not answer"]
+    assert [str(one.why) for one in found.lacking] == ["the server does not answer"]
     assert len(found.of("oltp_read_write", "cpu")) == 4
     assert found.ended
 
@@ -255,7 +255,10 @@ def test_what_cannot_be_looked_at_is_named_once(make: Make) -> None:
     bench = make(workloads=["oltp_point_select", "oltp_read_write"])
     bench.observers[0].why_not = "this version has no such summary"
     found = bench.diagnose()
-    assert found.lacking == ("this version has no such summary",)
+    why = "this version has no such summary"
+    assert found.why_not(["statements"]) == [why]
+    assert found.why_not(["statements"], "oltp_point_select") == [why]
+    assert found.why_not(["cpu"]) == []
     assert {one.kind for one in found.trials} == {"cpu"}
 
 
@@ -289,6 +292,6 @@ def test_sides_that_are_not_there_any_more_are_not_deployed_again(make: Make) ->
     bench.state.register()
     found = bench.diagnose()
     assert not found.trials
-    assert [str(why) for why in found.lacking] == [
+    assert [str(one.why) for one in found.lacking] == [
         "Nothing was diagnosed, as the sides were no longer deployed"
     ]

@@ -260,7 +260,7 @@ def test_a_server_that_ends_while_it_is_profiled_is_not_profiled_again(crashing:
     assert crashing.profiled == ["baseline", "candidate"]
     ended = found.trials[-1]
     assert (ended.side, ended.ended, dict(ended.objects)) == ("candidate", ("fake",), {})
-    (said,) = map(str, found.lacking)
+    (said,) = map(str, found.why_not(["cpu"]))
     assert said.startswith("CPU profiles: fake on fake was ended by signal SIGSEGV")
     assert said.endswith("so servers of its kind are not looked at in this way again")
     assert found.ended

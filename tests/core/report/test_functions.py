@@ -14,7 +14,7 @@ from benchlab.language import Said, message
 from benchlab.report import bundle
 from benchlab.report.model import profiles
 from benchlab.results import diagnosis
-from benchlab.results.diagnosis import Diagnosis, Kind, Taken
+from benchlab.results.diagnosis import Diagnosis, Kind, Lack, Taken
 from tests.builders import campaigns
 from tests.builders.compared_profiles import GO, PLANNER, found
 from tests.builders.splits import reading
@@ -24,7 +24,7 @@ CHANGED, STEADY = "oltp_insert", "oltp_point_select"
 
 def files(
     kept: Mapping[Kind, Mapping[str, Compared | Said]] | None = None,
-    lacking: tuple[Said, ...] = (),
+    lacking: tuple[Lack, ...] = (),
     trials: tuple[Taken, ...] = (),
 ) -> dict[str, str]:
     """The report of two workloads, of which one changed and was diagnosed."""
@@ -112,8 +112,12 @@ def test_where_no_function_changed_it_is_said() -> None:
 @pytest.mark.parametrize(
     ("lacking", "trials", "said"),
     [
-        ((message("profiles-no-perf", why="No permission"),), (), "perf cannot record here"),
-        ((message("diagnosis-gone"),), (), "the sides were no longer deployed"),
+        (
+            (Lack(message("profiles-no-perf", why="No permission"), CHANGED, "cpu"),),
+            (),
+            "perf cannot record here",
+        ),
+        ((Lack(message("diagnosis-gone")),), (), "the sides were no longer deployed"),
         (
             (),
             (
@@ -128,7 +132,7 @@ def test_where_no_function_changed_it_is_said() -> None:
     ids=["not allowed", "too late", "refused"],
 )
 def test_why_there_are_no_profiles_is_said(
-    lacking: tuple[Said, ...], trials: tuple[Taken, ...], said: str
+    lacking: tuple[Lack, ...], trials: tuple[Taken, ...], said: str
 ) -> None:
     """Below the answer, and in the section where the reason is of more than one trial."""
     page = files(None, lacking, trials)["report.md"].replace("\\", "")
@@ -146,7 +150,7 @@ def test_a_component_without_profiles_is_named_with_the_reason() -> None:
 def test_a_campaign_without_diagnosis_has_no_such_section() -> None:
     """Nor one in which reasons are of other looks."""
     why = message("diagnosis-late", workload="x", kind=message("look-statements"))
-    page = files(None, (why,))["report.md"]
+    page = files(None, (Lack(why, CHANGED, "statements"),))["report.md"]
     assert "Which functions" not in page
     assert "functions are not known" not in page
 

@@ -20,7 +20,7 @@ from benchlab.report.model import causes
 from benchlab.report.model import report as model
 from benchlab.report.sentences import why
 from benchlab.results import diagnosis
-from benchlab.results.diagnosis import Diagnosis
+from benchlab.results.diagnosis import Diagnosis, Lack
 from tests.builders import campaigns
 
 WORKLOAD = "oltp_read_write"
@@ -62,7 +62,9 @@ def files(
     seen = seen.with_replayers({SELECT: {"baseline": "c1/diagnosis/a.zip"}})
     known = Diagnosis(
         found={WORKLOAD: {FILE: "c1/diagnosis/found.json"}} if found else {},
-        lacking=(message("statements-too-old", version="v3.0.0"),) if not found else (),
+        lacking=(Lack(message("statements-too-old", version="v3.0.0"), kind="statements"),)
+        if not found
+        else (),
         ended=True,
     )
     objects = {"c1/diagnosis/found.json": FORM.dump_json(seen)}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from benchlab.analysis.cause.profiles import LEVEL, NO_MODULE, Compared, Part, short
 from benchlab.charts.flame import LEAST
-from benchlab.language import Language, Message, Said, Value, message
+from benchlab.language import Language, Message, Value, message
 from benchlab.language.names import items, plain, service_of, title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.model.report import Report
@@ -23,7 +23,10 @@ from benchlab.results.diagnosis import Kind
 # So many modules are shown; and so many functions where nothing is called a change.
 MOST = 10
 _LONGEST = 120
-_LOOKS = {"cpu": message("look-cpu"), "allocations": message("look-allocations")}
+_LOOKS: dict[Kind, Message] = {
+    "cpu": message("look-cpu"),
+    "allocations": message("look-allocations"),
+}
 
 
 class Functions(NamedTuple):
@@ -59,11 +62,7 @@ def of(report: Report) -> list[Functions]:
 def lacking(report: Report) -> list[str]:
     """What was not profiled, and why, each once."""
     known, said = diagnosis.found(report.campaign.environment), report.language
-    whys: list[Said] = []
-    if known is not None:
-        whys += [one.why_not for one in known.trials if one.kind in _LOOKS and one.why_not]
-        whys += [one for one in known.lacking if _is_of_profiles(one)]
-    told = [said.text(why) for why in whys]
+    told = [said.text(why) for why in (known.why_not(_LOOKS) if known else ())]
     for kinds in report.causes.profiles.values():
         for kind, roles in kinds.items():
             for role, found in roles.items():
@@ -83,7 +82,9 @@ def in_short(report: Report, workload: str) -> str:
     known = {role: one for role, one in by_role.items() if isinstance(one, Compared)}
     if not known:
         why = next((one for one in by_role.values() if not isinstance(one, Compared)), None)
-        why = why or _why_not(report, workload)
+        looked = diagnosis.found(report.campaign.environment)
+        if why is None and looked is not None:
+            why = next(iter(looked.why_not(["cpu"], workload)), None)
         return say("functions-not", why=plain(text(why))) if why else ""
     if not any(one.is_decided for one in known.values()):
         return say("functions-few")
@@ -203,30 +204,3 @@ def _of(report: Report, workload: str, kind: Kind, role: str, found: Compared) -
         [*map(row, [one for one in found.modules if one.name != NO_MODULE][:MOST])],
         [plain(one) for one in notes(found, language, f"functions-cost-{kind}")],
     )
-
-
-def _why_not(report: Report, workload: str) -> Said | None:
-    """Why a workload that was to be looked at has no CPU profiles."""
-    known = diagnosis.found(report.campaign.environment)
-    if known is None:
-        return None
-    tried = [one for one in known.trials if (one.workload, one.kind) == (workload, "cpu")]
-    whys = [one.why_not for one in tried if one.why_not is not None]
-    whys += [one for one in known.lacking if _is_of_profiles(one) and not _is_of_allocations(one)]
-    return next((one for one in whys if diagnosis.is_about(one, workload)), None)
-
-
-def _is_of_allocations(why: Said) -> bool:
-    if not isinstance(why, Message):
-        return False
-    alone = why.id in ("profiles-mariadb-without", "profiles-tikv-without")
-    return alone or _LOOKS["allocations"] in dict(why.values).values()
-
-
-def _is_of_profiles(why: Said) -> bool:
-    """Whether a reason concerns profiles, alone or with all else."""
-    if not isinstance(why, Message):
-        return False
-    looks = [one for _, one in why.values if isinstance(one, Message) and one.id[:5] == "look-"]
-    is_other = bool(looks) and not any(one in _LOOKS.values() for one in looks)
-    return why.id.startswith(("profiles-", "diagnosis-")) and not is_other

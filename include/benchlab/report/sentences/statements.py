@@ -17,7 +17,7 @@ from benchlab.analysis.cause.statements import (
     PlanChange,
     StatementChange,
 )
-from benchlab.language import Message, Said, message
+from benchlab.language import Said
 from benchlab.language.names import items, plain, title_of
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report
@@ -66,12 +66,9 @@ def lacking(report: Report) -> list[str]:
     return [plain(report.language.text(why)) for why in _whys(report)]
 
 
-def _whys(report: Report) -> list[Said]:
+def _whys(report: Report, workload: str | None = None) -> list[Said]:
     known = diagnosis.found(report.campaign.environment)
-    if known is None:
-        return []
-    tried = (one.why_not for one in known.trials if one.kind == "statements" and one.why_not)
-    return [*dict.fromkeys([*tried, *filter(_is_of_statements, known.lacking)])]
+    return known.why_not(["statements"], workload) if known else []
 
 
 def in_short(report: Report, workload: str) -> list[str]:
@@ -81,8 +78,8 @@ def in_short(report: Report, workload: str) -> list[str]:
     """
     say, said = report.language.say, list[str]()
     if (found := report.causes.statements.get(workload)) is None:
-        whys = [why for why in _whys(report) if diagnosis.is_about(why, workload)]
-        return [say("statements-not", why=plain(report.language.text(why))) for why in whys[:1]]
+        whys = _whys(report, workload)[:1]
+        return [say("statements-not", why=plain(report.language.text(why))) for why in whys]
     if found.plans:
         first = found.plans[0].plan
         change = _operators(report, first) if first else ""
@@ -96,14 +93,6 @@ def in_short(report: Report, workload: str) -> list[str]:
         which = "statements-most-taken" if figures else "statements-most"
         said.append(say(which, statement=named, figures=taken))
     return said
-
-
-def _is_of_statements(why: Said) -> bool:
-    if not isinstance(why, Message):
-        return False
-    return (
-        why.id.startswith("statements-") or message("look-statements") in dict(why.values).values()
-    )
 
 
 def _told(report: Report, workload: str, found: Compared) -> Told:
