@@ -156,6 +156,11 @@ def _asked() -> dict[str, dict[str, Any]]:
             "place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/", "who": "stranger"},
         "bad attempt": {"place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/?attempt=x", "who": "vic"},
         "two": {"place": f"compare/?first={CAMPAIGN}&second=week-001", "who": "vic"},
+        "two ticked": {"place": f"compare/?campaign={CAMPAIGN}&campaign=week-001", "who": "vic"},
+        "two versions": {"place": f"compare/versions/?report={REPORT}", "who": "vic"},
+        "two versions of a stranger": {
+            "place": f"compare/versions/?report={REPORT}", "who": "stranger",
+        },
         "two of a stranger": {"place": f"compare/?first={CAMPAIGN}", "who": "stranger"},
         "report": {"place": f"campaigns/{CAMPAIGN}/files/report.html", "who": "vic"},
         "archive": {"place": f"campaigns/{CAMPAIGN}/files/evidence.zip", "who": "vic"},
@@ -304,7 +309,10 @@ def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
         "campaign"
     )
     assert "Valid: the figures of this trial are used." in answers.text("trial")
-    assert "These are two campaigns" in answers.text("two")
+    for two in ("two", "two ticked"):
+        assert "These are two campaigns" in answers.text(two)
+    assert answers.status("two versions") == 200
+    assert answers.status("two versions of a stranger") == 404
     assert answers.status("progress") == 200
     assert "<html" not in answers.text("progress")
     assert answers.status("bad attempt") == 422

@@ -11,7 +11,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.trend.change_points import MIN_POINTS
 from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.language import Language, message
@@ -25,6 +24,7 @@ from benchlab.results.records import ReportSummary
 from benchlab.site.findings import waiting
 from benchlab.site.overview import of_workload, shown_change
 from benchlab.site.page import NoSuchPage, Page, Row, Site
+from benchlab.site.two_versions import said, versions_of, with_both
 from benchlab.studies.long_view.chart import levels
 from benchlab.studies.long_view.news import Found, sentence
 from benchlab.studies.long_view.text import differences
@@ -32,7 +32,6 @@ from benchlab.studies.long_view.view import (
     ChainView,
     Link,
     LongView,
-    between,
     linking,
     long_view,
 )
@@ -142,39 +141,13 @@ def _compared(language: Language, view: LongView, first: str, second: str) -> Ro
 
     ``text`` is empty if no versions were asked for. ``versions`` are in order, the oldest first.
     """
-    names = [_versions(chain) for chain in view.chains]
     asked = bool(first and second)
-    pairs = zip(view.chains, names, strict=True)
-    chain = next((c for c, known in pairs if asked and {first, second} <= set(known)), None)
-    known = _versions(chain) if chain else names[0] if names else ()
-    text = _between(language, chain, first, second) if asked else ""
+    chain = with_both(view.chains, first, second) if asked else None
+    known = versions_of(chain or view.chains[0]) if view.chains else ()
+    text = said(language, chain, first, second) if asked else ""
     if not asked:
         first, second = (known[0], known[-1]) if known else ("", "")
     return {"versions": known, "first": first, "second": second, "text": text}
-
-
-def _versions(chain: ChainView) -> tuple[str, ...]:
-    return Chain(tuple(link.point for link in chain.links)).versions
-
-
-def _between(language: Language, chain: ChainView | None, first: str, second: str) -> str:
-    found = between(chain, first, second) if chain else None
-    names = {"first": plain(first), "second": plain(second)}
-    if chain is None or found is None:
-        return language.say("site-between-nothing", **names)
-    numbers = Numbers(language)
-    change = numbers.estimate(found.change_pct, chain.threshold_pct, found.ci95_pct)
-    if found.ci95_pct is not None:
-        interval = numbers.interval(found.ci95_pct, chain.threshold_pct)
-        return language.say(
-            "site-between", **names, change=change, interval=interval, campaigns=found.campaigns
-        )
-    if found.unmeasured:
-        unmeasured = items(map(plain, found.unmeasured), language)
-        return language.say(
-            "site-between-unmeasured", **names, change=change, unmeasured=unmeasured
-        )
-    return language.say("site-between-unknown", **names, change=change)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,10 @@ ASSETS = "assets/"
 MOST_TRIAL_PAGES = 100
 _DATABASE = re.compile(r"\b(sqlite|mysql|mariadb|postgresql)(\+\w+)?://[^\s<]*[^\s<:;,.]")
 # The parts of the site in the order of the navigation: place, and end of the message's id.
-PARTS = {f"{name}/": name for name in ("findings", "campaigns", "history", "plan")}
+PARTS = {f"{name}/": name for name in ("findings", "campaigns", "compare", "history", "plan")}
 PARTS = {"": "overview", **PARTS}
+# Those that need a server.
+ASKING = ("compare", "plan")
 
 
 INDEX = "index.html"
@@ -178,7 +180,9 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
         "numbers": Numbers(language),
         "changes_of": lambda finding: changes(finding, language),
         "to": links.to,
-        "parts": PARTS,
+        "parts": {
+            place: name for place, name in PARTS.items() if not (site.as_files and name in ASKING)
+        },
         "languages": {code: load(code).name for code in codes()},
         "frame": "bare.html.j2" if fragment else "frame.html.j2",
         "asset": lambda name: (

@@ -28,16 +28,25 @@ _MOST_OFFERED = 200
 _NOT_MEASURED = ("title", "description", "publish", "languages", "layout", "schedule", "budget")
 
 
-def side_by_side(site: Site, first: str | None = None, second: str | None = None) -> Page:
+def side_by_side(
+    site: Site, first: str | None = None, second: str | None = None, chosen: Sequence[str] = ()
+) -> Page:
     """The page of two campaigns; with fewer, only a form to choose them.
+
+    Args:
+        chosen: ids of campaigns chosen in a list, the latest first; if they are two, ``first`` is
+            the earlier one.
 
     Raises:
         NoSuchPage: one of them does not exist, or the reader may not see it.
     """
+    if len(chosen) == len(SIDES):
+        second, first = chosen
     asked = {"first": first or "", "second": second or ""}
     values: dict[str, Any] = {
         "asked": asked,
         "offered": site.store.listing.summaries(Chosen(reports=site.reports), limit=_MOST_OFFERED),
+        "chosen": len(chosen),
         "reports": (),
         "unfit": (),
     }
@@ -47,7 +56,7 @@ def side_by_side(site: Site, first: str | None = None, second: str | None = None
     if len(records) == 2 and not values["unfit"]:
         values |= _compared(*zip(*(_report(site, record) for record in records), strict=True))
     query = {name: value for name, value in asked.items() if value}
-    return Page(PLACE, "campaigns/", title, "side_by_side.html.j2", values, query)
+    return Page(PLACE, PLACE, title, "side_by_side.html.j2", values, query)
 
 
 def _report(site: Site, record: Campaign) -> tuple[Report, str]:

@@ -19,7 +19,16 @@ from benchlab.home import ID
 from benchlab.language import message
 from benchlab.results.findings import LONGEST_LINK, LONGEST_NOTE, FindingState
 from benchlab.site import campaign as campaign_page
-from benchlab.site import campaigns, files, findings, history, overview, plan, side_by_side
+from benchlab.site import (
+    campaigns,
+    files,
+    findings,
+    history,
+    overview,
+    plan,
+    side_by_side,
+    two_versions,
+)
 from benchlab.site import trial as trial_page
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
@@ -103,10 +112,22 @@ def show_trial(
 
 @router.get("/compare/")
 def show_two(
-    reader: ReaderDep, first: CampaignQuery | None = None, second: CampaignQuery | None = None
+    reader: ReaderDep,
+    first: CampaignQuery | None = None,
+    second: CampaignQuery | None = None,
+    campaign: Annotated[list[CampaignQuery], Query(max_length=200)] = [],  # noqa: B006
 ) -> HTMLResponse:
     """Two campaigns side by side, or a form to choose them."""
-    return shown(reader.site, side_by_side.side_by_side(reader.site, first, second))
+    return shown(reader.site, side_by_side.side_by_side(reader.site, first, second, campaign))
+
+
+@router.get("/compare/versions/")
+def show_two_versions(
+    reader: ReaderDep, report: TextQuery = "", first: TextQuery = "", second: TextQuery = ""
+) -> HTMLResponse:
+    """Two versions over all workloads of a report type, or a form to choose them."""
+    site = reader.of(report) if report else reader.of_all()
+    return shown(site, two_versions.two_versions(site, report, first, second))
 
 
 @router.get("/history/")

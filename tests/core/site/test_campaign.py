@@ -579,6 +579,18 @@ def test_a_campaign_of_one_version_cannot_be_put_beside_another(made: Made) -> N
     assert "c1: Only one version was measured" in beside
 
 
+def test_two_campaigns_of_a_list_are_compared_the_earlier_first(made: Made) -> None:
+    """Where one or three are ticked, it is said that two are compared."""
+    made.add()
+    made.add("c2")
+    site = made.site()
+    chosen = side_by_side.side_by_side(site, chosen=("c2", "c1"))
+    assert chosen.query == {"first": "c1", "second": "c2"}
+    for ticked in (["c1"], ["c1", "c2", "c1"]):
+        page = text(shown(site, side_by_side.side_by_side(site, chosen=ticked)))
+        assert "ticked: two are compared." in page
+
+
 def test_every_attempt_of_a_trial_has_a_page(made: Made) -> None:
     """The page opens at the attempt that counts, and links to the others."""
     record = made.add(measured=0)

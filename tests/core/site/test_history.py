@@ -15,7 +15,7 @@ import pytest
 from benchlab.analysis.trend.change_points import Suspect
 from benchlab.language import load
 from benchlab.results.records import StoredVerdict
-from benchlab.site import history
+from benchlab.site import history, two_versions
 from benchlab.site.page import NoSuchPage, Site, render
 from benchlab.studies.long_view.view import long_view
 from tests.builders import weekly
@@ -79,6 +79,29 @@ def test_any_version_is_compared_with_any_other_by_the_chain(regressed: Weeks) -
     assert "<option selected>11.4.5</option>" in page
     unknown = text(shown(site(regressed), "10.2.11", "9.9.9"))
     assert "Nothing connects 10.2.11 and 9.9.9" in unknown
+
+
+def test_two_versions_are_compared_over_all_workloads(regressed: Weeks) -> None:
+    """A row for each figure, with what it rests on; the reader chooses among what there is."""
+    reader = site(regressed)
+    page = render(reader, two_versions.two_versions(reader, REPORT, "10.2.11", "11.4.5"))
+    row = r"Point Select Throughput ▼ -10[.\d]*% -1[.\d]+% to -[\d.]+% \d+ "
+    assert re.search(row, text(page))
+    assert "where nothing changed, one row in twenty" in text(page)
+    assert '<option value="11.4.5"></option>' in page
+    empty = text(render(reader, two_versions.two_versions(reader)))
+    assert REPORT in empty
+    assert "Throughput" not in empty
+    unknown = text(render(reader, two_versions.two_versions(reader, REPORT, "10.2.11", "9.9.9")))
+    assert "Point Select Throughput n/a n/a n/a Nothing connects 10.2.11 and 9.9.9" in unknown
+
+
+def test_two_versions_of_a_report_type_that_the_reader_may_not_see(regressed: Weeks) -> None:
+    """It does not exist for them, and is not offered."""
+    reader = site(regressed, reports=())
+    assert REPORT not in text(render(reader, two_versions.two_versions(reader)))
+    with pytest.raises(NoSuchPage, match=REPORT):
+        two_versions.two_versions(reader, REPORT, "10.2.11", "11.4.5")
 
 
 def test_a_step_that_nobody_measured_is_named_and_has_no_interval(weeks: Weeks) -> None:

@@ -1297,6 +1297,7 @@ site-skip = Skip to the content
 site-part-overview = Overview
 site-part-findings = Findings
 site-part-campaigns = Campaigns
+site-part-compare = Compare
 site-part-history = History
 site-part-plan = Plan
 site-problem = Problem { $status }
@@ -1488,6 +1489,16 @@ site-compare-choose = Choose two campaigns
 site-compare-first = First
 site-compare-second = Second
 site-compare-too-few = There are not two campaigns yet. Run one: `benchlab run`, or trigger a report type's DAG.
+site-compare-choice = Compare { $campaign }
+site-compare-chosen = Compare the two that are ticked
+site-compare-not-two = { $count ->
+    [1] One campaign is ticked: two are compared.
+   *[other] { $count } campaigns are ticked: two are compared.
+}
+site-versions = Two versions over all workloads
+site-versions-campaigns = Two campaigns side by side
+site-versions-why = Why there is no interval
+site-versions-about = Each row is chained from campaigns that lead from one version to the other, and each interval is for its row alone: where nothing changed, one row in twenty still seems to have changed. A verdict takes that into account; campaigns have verdicts, this table has none.
 site-two-campaigns = These are two campaigns.
 site-two-campaigns-why = Their trials did not take turns, so throughputs and latencies of one must not be compared with those of the other: the same version has been seen to differ by -14% to +6% between campaigns. What can be compared are the changes, each against the baseline of its own campaign.
 site-other-versions = The campaigns compare different versions, so their changes answer different questions.
