@@ -156,6 +156,8 @@ def _asked() -> dict[str, dict[str, Any]]:
             "place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/", "who": "stranger"},
         "bad attempt": {"place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/?attempt=x", "who": "vic"},
         "two": {"place": f"compare/?first={CAMPAIGN}&second=week-001", "who": "vic"},
+        "feed": {"place": "findings/feed.atom", "who": "vic"},
+        "feed of a stranger": {"place": "findings/feed.json", "who": "stranger"},
         "two ticked": {"place": f"compare/?campaign={CAMPAIGN}&campaign=week-001", "who": "vic"},
         "two versions": {"place": f"compare/versions/?report={REPORT}", "who": "vic"},
         "two versions of a stranger": {
@@ -312,6 +314,8 @@ def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
     for two in ("two", "two ticked"):
         assert "These are two campaigns" in answers.text(two)
     assert answers.status("two versions") == 200
+    assert "Point Select" in answers.text("feed")
+    assert json.loads(answers.text("feed of a stranger"))["items"] == []
     assert answers.status("two versions of a stranger") == 404
     assert answers.status("progress") == 200
     assert "<html" not in answers.text("progress")

@@ -31,7 +31,7 @@ from benchlab.report.publish.s3 import Bucket
 from benchlab.results.findings import Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary
-from benchlab.site import campaign, campaigns, files, findings, history, overview, trial
+from benchlab.site import campaign, campaigns, feed, files, findings, history, overview, trial
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import ASSETS, INDEX, Page, Site, assets, render
 
@@ -123,6 +123,8 @@ def _files(site: Site) -> Iterator[_File]:
     yield _page(site, history.workloads(site))
     yield from _lists(site)
     yield _page(site, findings.findings(site))
+    for form in feed.FORMS:
+        yield _File(feed.place_of(form), partial(feed.feed, site, form))
     yield _page(site, overview.overview(site))
 
 

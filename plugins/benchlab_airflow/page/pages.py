@@ -21,6 +21,7 @@ from benchlab.results.findings import LONGEST_LINK, LONGEST_NOTE, FindingState
 from benchlab.site import campaign as campaign_page
 from benchlab.site import (
     campaigns,
+    feed,
     files,
     findings,
     history,
@@ -81,6 +82,15 @@ def show_findings(
     """The findings, filtered by the query."""
     site = reader.of(report) if report else reader.of_all()
     return shown(site, findings.findings(site, report, workload, state or None))
+
+
+@router.get("/findings/feed.{form}")
+def show_feed(
+    reader: ReaderDep, form: feed.Form, report: TextQuery = "", workload: TextQuery = ""
+) -> Response:
+    """The findings for a reader of feeds, which sends the person's token."""
+    site = reader.of(report) if report else reader.of_all()
+    return Response(feed.feed(site, form, report, workload), media_type=feed.FORMS[form])
 
 
 @router.get("/campaigns/")

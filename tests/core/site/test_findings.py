@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from upath import UPath
@@ -16,7 +18,7 @@ from upath import UPath
 from benchlab.home import Home
 from benchlab.language import load
 from benchlab.results.store import Store
-from benchlab.site import findings
+from benchlab.site import feed, findings
 from benchlab.site.page import Site, render
 from tests.builders.findings import WORSE, add
 
@@ -147,3 +149,42 @@ def test_an_empty_page_says_so(site: Site, code: str, said: str) -> None:
     page = shown(dataclasses.replace(site, language=load(code)))
     assert said in page
     assert 'class="answer"' not in page
+
+
+@pytest.mark.parametrize("as_files", [False, True], ids=["server", "files"])
+def test_a_feed_has_each_finding_once_the_one_that_changed_last_first(
+    site: Site, as_files: bool
+) -> None:
+    """By what changed, with its state and a way to it; the same in both forms."""
+    add(site.store, "first", WORSE, days=-9)
+    add(site.store, "other", {INDEX: ("regression", "equivalent")}, report="other_report")
+    site.store.findings.mark(1, "known", "ann", "a <new> default")
+    site = dataclasses.replace(site, as_files=as_files)
+    names = {"a": "http://www.w3.org/2005/Atom"}
+    atom = ElementTree.fromstring(feed.feed(site, "atom"))  # noqa: S314 - our own
+    entries = atom.findall("a:entry", names)
+    titles = [one.findtext("a:title", "", names) for one in entries]
+    assert titles == [
+        "Point Select: Throughput -8.2% (-9.9% to -6.4%), 10.11.5 vs. 10.2.11, sysbench_test",
+        "Update Index: Throughput -8.2% (-9.9% to -6.4%), 10.11.5 vs. 10.2.11, other_report",
+    ]
+    assert "known, by ann, a <new> default" in entries[0].findtext("a:content", "", names)
+    link = entries[0].find("a:link", names)
+    assert link is not None
+    page = "../findings/index.html" if as_files else "../findings/"
+    assert link.get("href") == f"{page}#finding-1"
+    assert len({one.findtext("a:id", "", names) for one in (atom, *entries)}) == 3
+    items = json.loads(feed.feed(site, "json"))["items"]
+    assert [(one["title"], one["url"]) for one in items] == [
+        (title, f"{page}#finding-{number}") for number, title in enumerate(titles, 1)
+    ]
+
+
+def test_a_feed_has_what_its_reader_may_see_and_asked_for(site: Site) -> None:
+    """A feed without any finding is one all the same."""
+    add(site.store, "first", WORSE)
+    assert json.loads(feed.feed(site, "json", "sysbench_test", POINT))["items"]
+    assert not json.loads(feed.feed(site, "json", "sysbench_test", INDEX))["items"]
+    stranger = dataclasses.replace(site, reports=())
+    assert not json.loads(feed.feed(stranger, "json"))["items"]
+    ElementTree.fromstring(feed.feed(stranger, "atom"))  # noqa: S314
