@@ -30,8 +30,12 @@ from benchlab.site.page import Page, Row, Site
 
 # The place of the part that an open overview requests again and again.
 AT_WORK = "at-work"
+# The verdicts that ask for a look, the first one found is the mark of its campaign.
+_LOOK_AT = ("regression", "unstable", "improvement")
 # How many findings that nobody has judged are shown; the list of findings has all.
 _SHOWN = 12
+# How many of a report type's newest campaigns have a mark.
+_MARKED = 8
 # How far ahead to look for the next run; a weekly schedule always has one.
 _AHEAD = timedelta(days=60)
 # The ends of the bars for intervals, in units of their view box.
@@ -54,6 +58,7 @@ def overview(site: Site) -> Page:
             {
                 "report": name,
                 "measured": by_name.get(name),
+                "marks": marks(site, name) if name in by_name else (),
                 "next_run": upcoming.get(name),
                 "calibration": calibration(site, name),
                 "canary": newest_canary(site, name),
@@ -72,6 +77,7 @@ def overview(site: Site) -> Page:
         "cost_before": sum((costs[before, name] for name in names), Cost()),
         "faults": faults,
         "notices": _notices(site),
+        "failing": [one.newest for one in known if one.newest.state == "failed"],
         **_at_work(site),
     }
     return Page("", "", site.language.say("site-part-overview"), "overview.html.j2", values)
@@ -113,6 +119,41 @@ def _not_judged(site: Site) -> dict[str, object]:
             shown += kept.found(sought, left)
     counts = {verdict: len(kept.judgements(sought)) for verdict, sought in new.items()}
     return {"findings": shown, "not_judged": counts}
+
+
+# How the newest campaigns of each report type ended
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a campaign ended, as one sign.
+
+    Attributes:
+        kind: ``fine``, ``running``, ``failed``, or a verdict: the one that most asks for a look.
+        said: the same in words, for who points at it or hears it.
+    """
+
+    campaign: str
+    kind: str
+    said: str
+
+
+def marks(site: Site, report: str) -> list[Mark]:
+    """A mark for each of the newest campaigns of a report type, the newest last."""
+    newest = site.store.listing.summaries(Chosen(report=report), limit=_MARKED)
+    return [_mark(site, one) for one in reversed(newest)]
+
+
+def _mark(site: Site, one: CampaignSummary) -> Mark:
+    say, found = site.language.say, {verdict.verdict for verdict in one.verdicts}
+    kind = "fine" if one.state == "complete" else one.state
+    # Of campaigns of the same version, or with a slowdown on purpose, verdicts are no findings.
+    if kind == "fine" and not one.measures_noise and one.canary_pct is None:
+        kind = next((verdict for verdict in _LOOK_AT if verdict in found), kind)
+    word = say(f"verdict-{kind}") if kind in _LOOK_AT else say(f"mark-{kind}")
+    why = site.language.text(one.failure.lines[0]) if one.failure else ""
+    said = f"{one.started_at:%Y-%m-%d}, {one.compared}: {word}"
+    return Mark(one.id, kind, f"{said}: {why}" if why else said)
 
 
 # The newest verdicts

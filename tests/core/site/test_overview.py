@@ -17,7 +17,7 @@ from upath import UPath
 
 from benchlab.home import Home
 from benchlab.language import load
-from benchlab.results.records import SPENT, StoredVerdict
+from benchlab.results.records import SPENT, Failure, StoredVerdict
 from benchlab.results.store import Store
 from benchlab.site import overview
 from benchlab.site.page import Site, render
@@ -51,7 +51,7 @@ def add(
     *,
     versions: tuple[str, str] = ("10.2.11", "10.11.5"),
     environment: dict[str, str] | None = None,
-    state: Literal["running", "complete"] = "complete",
+    state: Literal["running", "complete", "failed"] = "complete",
     at: datetime | None = None,
     **fields: Any,
 ) -> None:
@@ -326,6 +326,27 @@ def test_a_report_type_that_cannot_be_read_is_named(site: Site, tmp_path: Path) 
     read = text(shown(site))
     assert "broken.yaml" in read
     assert "Point Select = equivalent" in read
+
+
+def test_one_glance_says_whether_everything_is_all_right(site: Site) -> None:
+    """Or what to look at; each report type's newest campaigns have a mark with the reason."""
+    assert "All is well" not in text(shown(site)), "nothing was measured"
+    add(site, "c1", 9, {POINT: "equivalent"})
+    assert "All is well" in text(shown(site))
+    add(site, "c2", 5, {POINT: "regression"})
+    assert "Look at a regression that nobody has judged." in text(shown(site))
+    site.store.findings.mark(1, "known", "ann")
+    assert "All is well" in text(shown(site))
+    add(site, "c3", 2, state="failed")
+    site.store.fail("c3", Failure("provision", ("no host was to be had",)))
+    page = shown(site)
+    assert "Look at a report type whose newest campaign failed." in text(page)
+    said = [unescape(one) for one in re.findall(r'class="mark \w+"[^>]* aria-label="([^"]*)"', page)]
+    assert [one.partition(": ")[2] for one in said] == [
+        "fine",
+        "regression",
+        "failed: no host was to be had",
+    ]
 
 
 def test_an_operator_reads_that_the_disk_fills_and_that_nobody_is_notified(

@@ -1324,6 +1324,27 @@ site-nothing-measured = Nothing has been measured yet.
 site-begin = Trigger a DAG in Airflow, such as sysbench_local, which needs no more than this machine; or run the same from a terminal:
 site-begin-files = The first campaign appears here when this site is written again after it. This one needs no more than one machine:
 site-none = none
+glance-failed = { $failed ->
+    [one] a report type whose newest campaign failed
+   *[other] { $failed } report types whose newest campaign failed
+}
+glance-regressions = { $regressions ->
+    [one] a regression that nobody has judged
+   *[other] { $regressions } regressions that nobody has judged
+}
+glance-look = { $failed ->
+    [0] Look at { glance-regressions }.
+   *[other] { $regressions ->
+        [0] Look at { glance-failed }.
+       *[other] Look at { glance-failed }, and at { glance-regressions }.
+    }
+}
+glance-fine = All is well: no report type's newest campaign failed, and no regression waits for a judgement.
+glance-failing = Newest campaign failed
+mark-latest = Latest campaigns
+mark-fine = fine
+mark-running = in progress
+mark-failed = failed
 site-never = never measured
 site-at-work = In progress
 site-next = Next run
