@@ -17,6 +17,7 @@ from rich.text import Text
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.campaign import removal
+from benchlab.cli import completing
 from benchlab.cli.options import CampaignId, Json, day, show
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import find
@@ -54,10 +55,18 @@ _STYLE = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 def list_campaigns(
     context: typer.Context,
     report: Annotated[
-        str | None, typer.Option(metavar="REPORT", help="of this report type")
+        str | None,
+        typer.Option(
+            metavar="REPORT", autocompletion=completing.report_types, help="of this report type"
+        ),
     ] = None,
     version: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="with this version or build on a side")
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            autocompletion=completing.versions,
+            help="with this version or build on a side",
+        ),
     ] = None,
     verdict: Annotated[
         str | None, typer.Option(metavar="VERDICT", help="with this verdict on any workload")

@@ -9,7 +9,8 @@ import typer
 
 from benchlab.analysis.elsewhere import compare as elsewhere
 from benchlab.campaign.outcome import Comparer
-from benchlab.cli.options import FailOn, Json, fail_on, show
+from benchlab.cli import completing
+from benchlab.cli.options import CampaignId, FailOn, Json, fail_on, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.report import gate_files
@@ -25,14 +26,22 @@ app = typer.Typer()
 
 @app.command()
 def compare(
-    campaign: Annotated[
-        str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")
-    ] = "",
+    campaign: CampaignId = "",
     before: Annotated[
-        str, typer.Option(metavar="CAMPAIGN", help="instead: a campaign of one version ...")
+        str,
+        typer.Option(
+            metavar="CAMPAIGN",
+            autocompletion=completing.campaigns,
+            help="instead: a campaign of one version ...",
+        ),
     ] = "",
     after: Annotated[
-        str, typer.Option(metavar="CAMPAIGN", help="... with a later one of the same plan")
+        str,
+        typer.Option(
+            metavar="CAMPAIGN",
+            autocompletion=completing.campaigns,
+            help="... with a later one of the same plan",
+        ),
     ] = "",
     trials: Annotated[
         Path | None,

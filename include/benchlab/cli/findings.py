@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from benchlab.cli import completing
 from benchlab.cli.options import Json
 from benchlab.home import find
 from benchlab.language import english
@@ -31,8 +32,16 @@ Number = Annotated[int, typer.Argument(metavar="ID", help="as `benchlab findings
 @_findings.callback()
 def list_findings(
     context: typer.Context,
-    report: Annotated[str | None, typer.Option(metavar="REPORT", help="its report type")] = None,
-    workload: Annotated[str | None, typer.Option(metavar="WORKLOAD", help="its workload")] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REPORT", autocompletion=completing.report_types, help="its report type"
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(metavar="WORKLOAD", autocompletion=completing.workloads, help="its workload"),
+    ] = None,
     state: Annotated[FindingState | None, typer.Option(help="in this state")] = None,
     show_all: Annotated[bool, typer.Option("--all", help="in whatever state")] = False,
     as_json: Json = False,

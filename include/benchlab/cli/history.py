@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from benchlab.campaign.outline import Outline
-from benchlab.cli import history_text
+from benchlab.cli import completing, history_text
 from benchlab.cli.options import Json, show
 from benchlab.errors import SpecError
 from benchlab.home import find
@@ -25,9 +25,19 @@ app = typer.Typer()
 
 @app.command("history")
 def show_history(
-    workload: Annotated[str, typer.Argument(help="point_select, oltp_read_write, tpcc, ...")] = "",
+    workload: Annotated[
+        str,
+        typer.Argument(
+            help="point_select, oltp_read_write, tpcc, ...", autocompletion=completing.workloads
+        ),
+    ] = "",
     report: Annotated[
-        str | None, typer.Option(metavar="REPORT", help="campaigns of this report type only")
+        str | None,
+        typer.Option(
+            metavar="REPORT",
+            autocompletion=completing.report_types,
+            help="campaigns of this report type only",
+        ),
     ] = None,
     as_json: Json = False,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="draw it, as .svg")] = None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from benchlab.cli import completing
 from benchlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -23,7 +24,13 @@ CHANGES = frozenset({"regression", "improvement"})
 FAILING = ("regression", "improvement", "unstable", "inconclusive")
 # Exit code of a command that found a verdict of --fail-on.
 FOUND = 3
-CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
+CampaignId = Annotated[
+    str,
+    typer.Argument(
+        help="a campaign's id; `benchlab campaigns` lists them",
+        autocompletion=completing.campaigns,
+    ),
+]
 
 
 def day(text: str) -> date:

@@ -14,6 +14,7 @@ import typer
 from rich.text import Text
 
 from benchlab.campaign.pruning import KINDS, OF_CAMPAIGNS, Prunable, Pruning
+from benchlab.cli import completing
 from benchlab.cli.options import Json, width
 from benchlab.errors import SpecError, StoreError, noting
 from benchlab.home import find
@@ -46,7 +47,11 @@ def prune(
     ] = [],  # noqa: B006
     report: Annotated[
         str | None,
-        typer.Option(metavar="REPORT", help="only profiles and jobs of this report type"),
+        typer.Option(
+            metavar="REPORT",
+            autocompletion=completing.report_types,
+            help="only profiles and jobs of this report type",
+        ),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="remove it; without, it is only shown")

@@ -12,6 +12,7 @@ import typer
 
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.resolving import Asks, Resolver
+from benchlab.cli import completing
 from benchlab.cli.options import day
 from benchlab.errors import StoreError
 from benchlab.home import Home
@@ -20,7 +21,13 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request, Versioned
 from benchlab.results.store import is_there, open_store
 
-ReportType = Annotated[str, typer.Argument(help="a report type: its name, or the path of its YAML")]
+ReportType = Annotated[
+    str,
+    typer.Argument(
+        help="a report type: its name, or the path of its YAML",
+        autocompletion=completing.report_types,
+    ),
+]
 Assignments = Annotated[
     list[str],
     typer.Option("--set", help="change a field: rounds=2, threads=2,8, candidate=11.4.5"),

@@ -18,6 +18,7 @@ from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.resolving import Resolver
 from benchlab.campaign.stages import new_id
 from benchlab.campaign.stored import StoredCampaign
+from benchlab.cli import completing
 from benchlab.cli.options import CampaignId, width
 from benchlab.cli.report_argument import read_report_type
 from benchlab.cli.run import drive, refuse_unapproved, say_where_the_report_is
@@ -53,7 +54,11 @@ def reproduce(
     rounds: Annotated[int, typer.Option(min=1, help="how many pairs, on one deployment")] = 1,
     on: Annotated[
         str | None,
-        typer.Option(metavar="REPORT", help="on the target of this report type; default: its own"),
+        typer.Option(
+            metavar="REPORT",
+            autocompletion=completing.report_types,
+            help="on the target of this report type; default: its own",
+        ),
     ] = None,
     as_id: Annotated[
         str, typer.Option("--campaign", help="id of the new campaign, or of one to resume")

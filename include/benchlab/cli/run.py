@@ -18,6 +18,7 @@ from benchlab.campaign.resolving import Resolver
 from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import StateFile
 from benchlab.campaign.stored import StoredCampaign
+from benchlab.cli import completing
 from benchlab.cli.options import CampaignId, FailOn, fail_on, refuse_without_verdicts, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import (
@@ -192,7 +193,12 @@ def run(
     report: ReportType,
     overrides: Assignments = [],  # noqa: B006
     on: OnDay = None,
-    campaign: Annotated[str, typer.Option(help="id of a new campaign, or of one to resume")] = "",
+    campaign: Annotated[
+        str,
+        typer.Option(
+            help="id of a new campaign, or of one to resume", autocompletion=completing.campaigns
+        ),
+    ] = "",
     approve: Annotated[
         bool, typer.Option("--approve", help="rent even if it costs more than budget.approve_above")
     ] = False,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from benchlab import language
+from benchlab.cli import completing
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.hosts.access import Access
@@ -30,7 +31,10 @@ def write_site(
     reports: Annotated[
         list[str],
         typer.Option(
-            "--report", metavar="REPORT", help="only this report type; may be given several times"
+            "--report",
+            metavar="REPORT",
+            autocompletion=completing.report_types,
+            help="only this report type; may be given several times",
         ),
     ] = [],  # noqa: B006
     region: Annotated[

@@ -250,3 +250,38 @@ def test_a_campaign_at_work_is_not_deleted(here: Here, store: Store) -> None:
         assert "may still hold hosts" in here.refused("campaigns", "delete", "busy", "--yes")
         held.unlink()
     assert store.campaign("busy").state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("run sysbench_lo", ["sysbench_local", "sysbench_local_releases", "sysbench_local_single"]),
+        ("compare c", ["c2", "c1"]),
+        ("history oltp_u", [INDEX]),
+        ("campaigns --version 10.2", ["10.2.11"]),
+        ("findings --report nothing", []),
+    ],
+    ids=["report type", "campaign", "workload", "version", "none"],
+)
+def test_a_shell_completes_what_there_is(
+    here: Here, store: Store, typed: str, offered: list[str]
+) -> None:
+    """Names of report types, campaigns, workloads and versions; the latest campaign first."""
+    for name in ("c1", "c2"):
+        store.add_campaign(campaigns.campaign(id=name, workloads=[POINT, INDEX]))
+    words = f"benchlab {typed}"
+    done = here.run(
+        COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1), _BENCHLAB_COMPLETE="complete_bash"
+    )
+    assert done.stdout.split() == offered
+
+
+def test_a_shell_is_offered_nothing_where_the_store_cannot_be_read(here: Here) -> None:
+    """And no error appears in the middle of a line that is being typed."""
+    done = here.run(
+        COMP_WORDS="benchlab compare ",
+        COMP_CWORD="2",
+        _BENCHLAB_COMPLETE="complete_bash",
+        BENCHLAB_STORE_URL="mysql+mysqldb://nobody@127.0.0.1:1/none",
+    )
+    assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -341,7 +341,9 @@ def test_one_glance_says_whether_everything_is_all_right(site: Site) -> None:
     site.store.fail("c3", Failure("provision", ("no host was to be had",)))
     page = shown(site)
     assert "Look at a report type whose newest campaign failed." in text(page)
-    said = [unescape(one) for one in re.findall(r'class="mark \w+"[^>]* aria-label="([^"]*)"', page)]
+    said = [
+        unescape(one) for one in re.findall(r'class="mark \w+"[^>]* aria-label="([^"]*)"', page)
+    ]
     assert [one.partition(": ")[2] for one in said] == [
         "fine",
         "regression",
