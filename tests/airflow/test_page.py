@@ -158,6 +158,8 @@ def _asked() -> dict[str, dict[str, Any]]:
         "two": {"place": f"compare/?first={CAMPAIGN}&second=week-001", "who": "vic"},
         "feed": {"place": "findings/feed.atom", "who": "vic"},
         "feed of a stranger": {"place": "findings/feed.json", "who": "stranger"},
+        "as JSON": {"place": "findings/?format=json", "who": "vic"},
+        "as JSON of a stranger": {"place": f"campaigns/{CAMPAIGN}/?format=json", "who": "stranger"},
         "two ticked": {"place": f"compare/?campaign={CAMPAIGN}&campaign=week-001", "who": "vic"},
         "two versions": {"place": f"compare/versions/?report={REPORT}", "who": "vic"},
         "two versions of a stranger": {
@@ -315,6 +317,10 @@ def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
         assert "These are two campaigns" in answers.text(two)
     assert answers.status("two versions") == 200
     assert "Point Select" in answers.text("feed")
+    assert json.loads(answers.text("as JSON"))["count"] == 1
+    assert answers.header("as JSON", "content-type") == "application/json"
+    assert answers.status("as JSON of a stranger") == 404
+    assert CAMPAIGN in json.loads(answers.text("as JSON of a stranger"))["text"]
     assert json.loads(answers.text("feed of a stranger"))["items"] == []
     assert answers.status("two versions of a stranger") == 404
     assert answers.status("progress") == 200

@@ -87,7 +87,7 @@ def _atom(title: str, address: str, entries: list[_Entry]) -> bytes:
         for name, text in {**said, "content": one.text}.items():
             ET.SubElement(entry, name).text = text
         ET.SubElement(entry, "link", href=one.link)
-    return ET.tostring(top, "utf-8", xml_declaration=True)
+    return bytes(ET.tostring(top, "utf-8", xml_declaration=True))
 
 
 def _json(title: str, address: str, entries: list[_Entry]) -> bytes:

@@ -146,7 +146,7 @@ def marks(site: Site, report: str) -> list[Mark]:
 
 def _mark(site: Site, one: CampaignSummary) -> Mark:
     say, found = site.language.say, {verdict.verdict for verdict in one.verdicts}
-    kind = "fine" if one.state == "complete" else one.state
+    kind: str = "fine" if one.state == "complete" else one.state
     # Of campaigns of the same version, or with a slowdown on purpose, verdicts are no findings.
     if kind == "fine" and not one.measures_noise and one.canary_pct is None:
         kind = next((verdict for verdict in _LOOK_AT if verdict in found), kind)

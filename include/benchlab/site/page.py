@@ -97,6 +97,7 @@ class Site:
         now: the time that ages and remaining times refer to, with a time zone.
         reports: the report types that the reader may see; None: all.
         as_files: whether pages are written as plain files, without what needs a server.
+        as_json: whether pages are asked for as JSON (:mod:`benchlab.site.documents`).
         may_change: whether the reader may use forms that change something.
         guard: the CSRF token of every form; empty if nothing can be changed.
         starts_at: the address that starts a run when posted to, with ``{report}`` for the report
@@ -115,6 +116,7 @@ class Site:
     now: datetime
     reports: Collection[str] | None = None
     as_files: bool = False
+    as_json: bool = False
     may_change: bool = False
     guard: str = ""
     starts_at: str = ""
@@ -189,11 +191,14 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
             links.to(f"{ASSETS}{name}") + ("" if site.as_files else f"?{_digest(name)}")
         ),
     }
-    return _without_places_here(site.home, template.render(values))
+    return without_places_here(site.home, template.render(values))
 
 
-def _without_places_here(home: Home, page: str) -> str:
-    """A page without URLs of databases and paths of the installation, which errors may name."""
+def without_places_here(home: Home, page: str) -> str:
+    """A page without URLs of databases and paths of the installation, which errors may name.
+
+    Example: ``without_places_here(site.home, "no room in /srv/benchlab/objects")``
+    """
     page = _DATABASE.sub("BENCHLAB_STORE_URL", page)
     for folder, name in ((home.root, "BENCHLAB_HOME"), (home.project, "BENCHLAB_PROJECT")):
         path = re.escape(str(Markup.escape(folder)))

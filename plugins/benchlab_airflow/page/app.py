@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.language import Said, codes, message, said_by
+from benchlab.site import documents
 from benchlab.site.page import Page, PageError, Site, render
 from benchlab_airflow.page import assets, pages
 from benchlab_airflow.page.navigation import PREFIX
@@ -99,4 +100,6 @@ def _problem(request: Request, status: int, said: Said) -> Response:
     place = request.url.path.partition(f"{PREFIX}/")[2]
     title = site.language.say("site-problem", status=str(status))
     page = Page(place, "", title, "problem.html.j2", {"text": site.language.text(said)})
+    if site.as_json:
+        return Response(documents.text(site, page), status, media_type="application/json")
     return HTMLResponse(render(site, page), status)

@@ -21,6 +21,7 @@ from benchlab.results.findings import LONGEST_LINK, LONGEST_NOTE, FindingState
 from benchlab.site import campaign as campaign_page
 from benchlab.site import (
     campaigns,
+    documents,
     feed,
     files,
     findings,
@@ -54,20 +55,22 @@ _SANDBOX = (
 )
 
 
-def shown(site: Site, page: Page, *, fragment: bool = False) -> HTMLResponse:
-    """Render a page as a response."""
+def shown(site: Site, page: Page, *, fragment: bool = False) -> Response:
+    """Render a page as a response: as HTML, or as JSON where that is asked for."""
+    if site.as_json:
+        return Response(documents.text(site, page), media_type="application/json")
     return HTMLResponse(render(site, page, fragment=fragment))
 
 
 @router.get("/")
-def show_overview(reader: ReaderDep) -> HTMLResponse:
+def show_overview(reader: ReaderDep) -> Response:
     """The first page."""
     site = reader.of_all()
     return shown(site, overview.overview(site))
 
 
 @router.get(f"/{overview.AT_WORK}")
-def show_at_work(reader: ReaderDep) -> HTMLResponse:
+def show_at_work(reader: ReaderDep) -> Response:
     """The part of the first page that is requested again while campaigns are measured."""
     return shown(reader.site, overview.at_work(reader.site), fragment=True)
 
@@ -78,7 +81,7 @@ def show_findings(
     report: TextQuery = "",
     workload: TextQuery = "",
     state: FindingState | Literal[""] = "",
-) -> HTMLResponse:
+) -> Response:
     """The findings, filtered by the query."""
     site = reader.of(report) if report else reader.of_all()
     return shown(site, findings.findings(site, report, workload, state or None))
@@ -94,20 +97,20 @@ def show_feed(
 
 
 @router.get("/campaigns/")
-def show_campaigns(request: Request, reader: ReaderDep) -> HTMLResponse:
+def show_campaigns(request: Request, reader: ReaderDep) -> Response:
     """The list of campaigns, filtered by the query."""
     asked = campaigns.Filter.asked(request.query_params)
     return shown(reader.site, campaigns.campaigns(reader.site, asked))
 
 
 @router.get("/campaigns/{campaign}/")
-def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
+def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> Response:
     """One campaign."""
     return shown(reader.site, campaign_page.campaign(reader.site, campaign))
 
 
 @router.get("/campaigns/{campaign}/progress")
-def show_progress(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
+def show_progress(reader: ReaderDep, campaign: CampaignPath) -> Response:
     """The part of a campaign's page that is requested again while it is measured."""
     return shown(reader.site, campaign_page.progress(reader.site, campaign), fragment=True)
 
@@ -115,7 +118,7 @@ def show_progress(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
 @router.get("/campaigns/{campaign}/trials/{trial}/")
 def show_trial(
     reader: ReaderDep, campaign: CampaignPath, trial: NamePath, attempt: int | None = None
-) -> HTMLResponse:
+) -> Response:
     """One trial."""
     return shown(reader.site, trial_page.trial(reader.site, campaign, trial, attempt))
 
@@ -126,7 +129,7 @@ def show_two(
     first: CampaignQuery | None = None,
     second: CampaignQuery | None = None,
     campaign: Annotated[list[CampaignQuery], Query(max_length=200)] = [],  # noqa: B006
-) -> HTMLResponse:
+) -> Response:
     """Two campaigns side by side, or a form to choose them."""
     return shown(reader.site, side_by_side.side_by_side(reader.site, first, second, campaign))
 
@@ -134,14 +137,14 @@ def show_two(
 @router.get("/compare/versions/")
 def show_two_versions(
     reader: ReaderDep, report: TextQuery = "", first: TextQuery = "", second: TextQuery = ""
-) -> HTMLResponse:
+) -> Response:
     """Two versions over all workloads of a report type, or a form to choose them."""
     site = reader.of(report) if report else reader.of_all()
     return shown(site, two_versions.two_versions(site, report, first, second))
 
 
 @router.get("/history/")
-def show_workloads(reader: ReaderDep) -> HTMLResponse:
+def show_workloads(reader: ReaderDep) -> Response:
     """The workloads that have a history."""
     return shown(reader.site, history.workloads(reader.site))
 
@@ -153,20 +156,20 @@ def show_history(
     workload: NamePath,
     first: TextQuery = "",
     second: TextQuery = "",
-) -> HTMLResponse:
+) -> Response:
     """The history of one workload."""
     site = reader.of(report)
     return shown(site, history.history(site, report, workload, first, second))
 
 
 @router.get("/plan/")
-async def show_plan(request: Request, reader: ReaderDep) -> HTMLResponse:
+async def show_plan(request: Request, reader: ReaderDep) -> Response:
     """The page for planning a campaign; the query has the form's fields."""
     return await to_thread.run_sync(_planned, request, reader, plan.plan, limiter=_PLANNING)
 
 
 @router.get("/plan/figures")
-async def show_figures(request: Request, reader: ReaderDep) -> HTMLResponse:
+async def show_figures(request: Request, reader: ReaderDep) -> Response:
     """The part of the plan's page that changes with the form."""
     return await to_thread.run_sync(_planned, request, reader, plan.figures, limiter=_PLANNING)
 
@@ -254,7 +257,7 @@ def _campaign_of(site: Site, report: str, run: str) -> tuple[str | None, str | N
 
 def _planned(
     request: Request, reader: Reader, page: Callable[[Site, plan.Asked], Page]
-) -> HTMLResponse:
+) -> Response:
     asked = _asked(request)
     site = reader.of(plan.report_of(reader.site, asked))
     return shown(site, page(site, asked), fragment=page is plan.figures)

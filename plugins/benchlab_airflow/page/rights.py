@@ -142,6 +142,7 @@ def reader(
     request: Request,
     user: Annotated[BaseUser, Depends(person)],
     language: Annotated[str | None, Query(max_length=20)] = None,
+    answers_as: Annotated[Literal["html", "json"], Query(alias="format")] = "html",
 ) -> Reader:
     """The user and what they may see. Every route that shows data of the store depends on it.
 
@@ -156,6 +157,7 @@ def reader(
         store=store,
         language=load(next(one for one in wanted if one in codes())),
         now=datetime.now(UTC),
+        as_json=answers_as == "json",
         reports=_Readable(user, functools.partial(_known, here, store)),
         guard=_signer().dumps(user.get_id()),
         starts_at=_API,

@@ -1297,6 +1297,7 @@ site-skip = Skip to the content
 site-part-overview = Overview
 site-part-findings = Findings
 site-part-campaigns = Campaigns
+site-as-json = This page as JSON
 site-part-compare = Compare
 site-part-history = History
 site-part-plan = Plan

@@ -1202,6 +1202,7 @@ site-skip = 跳到正文
 site-part-overview = 总览
 site-part-findings = 发现
 site-part-campaigns = 测试活动
+site-as-json = 此页面的 JSON
 site-part-compare = 比较
 site-part-history = 历史
 site-part-plan = 计划

@@ -1,0 +1,485 @@
+"""The pages as JSON: what each shows, for programs, at the same address and with the same rights.
+
+``?format=json`` asks for it. The models are the contract: a change that breaks their readers raises
+:data:`FORMAT`. Changes are in percent, times in ISO 8601, money in dollars; what is not known is
+null.
+
+Example:
+    ``Findings.model_validate_json(text(site, findings(site))).findings[0].state``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from benchlab.language import message
+from benchlab.report.formats import json_text
+from benchlab.report.sentences import answer
+from benchlab.results.findings import Finding as StoredFinding
+from benchlab.results.records import CampaignSummary
+from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
+from benchlab.site.trial import campaign_of
+from benchlab.studies.long_view import text as long_view
+
+FORMAT = 1
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Document(_Model):
+    """What every page has: the number of the format, its place and its title."""
+
+    format: int = FORMAT
+    place: str
+    title: str
+
+
+class Verdict(_Model):
+    """What was decided on one metric of one workload."""
+
+    workload: str
+    metric: str
+    verdict: str
+    estimate_pct: float | None
+    ci95_pct: tuple[float, float] | None
+    p_adjusted: float | None
+    rule: int
+
+
+class Campaign(_Model):
+    """A campaign as lists have it."""
+
+    id: str
+    report: str
+    engine: str
+    versions: dict[str, str]
+    measures_noise: bool
+    canary_pct: float | None
+    workloads: tuple[str, ...]
+    state: str
+    started_at: datetime
+    ended_at: datetime | None
+    verdicts: tuple[Verdict, ...]
+    failure: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, one: CampaignSummary) -> Campaign:
+        """From what the store has."""
+        failure = tuple(map(str, one.failure.lines)) if one.failure else ()
+        return cls(**{**vars(one), "verdicts": [*map(Verdict.model_validate, one.verdicts)]} | {
+            "failure": failure
+        })  # fmt: skip
+
+
+class Entry(_Model):
+    """What was said of a finding at one time; ``campaign``: that showed it again, not a person."""
+
+    state: str
+    by: str
+    at: datetime
+    note: str
+    link: str
+    campaign: str | None
+
+
+class Finding(_Model):
+    """One change and what people say of it; ``changes``: as its newest campaign shows them."""
+
+    id: int
+    report: str
+    workload: str
+    direction: str
+    state: str
+    changes: tuple[Verdict, ...]
+    campaigns: tuple[str, ...]
+    first: Campaign
+    newest: Campaign
+    history: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, one: StoredFinding) -> Finding:
+        """From what the store has."""
+        ends = {"first": Campaign.of(one.first), "newest": Campaign.of(one.newest)}
+        said = {"state": one.state, "changes": [*map(Verdict.model_validate, one.changes)]}
+        history = [*map(Entry.model_validate, one.history)]
+        return cls(**{**vars(one), **ends, **said, "history": history})
+
+
+class Findings(Document):
+    """The list of findings, as it was asked for; ``count``: how many there are of those."""
+
+    count: int = 0
+    findings: tuple[Finding, ...]
+
+
+class Campaigns(Document):
+    """A page of the list of campaigns."""
+
+    count: int
+    pages: int
+    campaigns: tuple[Campaign, ...]
+
+
+class Mark(_Model):
+    """How one of the newest campaigns of a report type ended."""
+
+    campaign: str
+    kind: str
+    said: str
+
+
+class ReportType(_Model):
+    """A report type on the overview; ``next_run``: None also where it waits for a release."""
+
+    report: str
+    campaigns: int
+    newest: Campaign | None
+    marks: tuple[Mark, ...]
+    next_run: datetime | None
+    dollars_this_month: float
+
+
+class AtWork(_Model):
+    """A campaign at work; ``dollars``: so far."""
+
+    campaign: str
+    report: str
+    planned: int
+    done: int
+    step: str | None
+    seconds_left: float | None
+    dollars: float | None
+    is_silent: bool
+
+
+class Overview(Document):
+    """The first page: is everything all right?"""
+
+    all_is_well: bool
+    failing: tuple[Campaign, ...]
+    findings: tuple[Finding, ...]
+    not_judged: dict[str, int]
+    at_work: tuple[AtWork, ...]
+    reports: tuple[ReportType, ...]
+    notices: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+class OneCampaign(Document):
+    """A campaign: its answer in words, and its report as ``report.json`` has it."""
+
+    id: str
+    state: str
+    answer: str
+    failure: tuple[str, ...]
+    report: dict[str, Any]
+
+
+class Sample(_Model):
+    """A figure that the client printed."""
+
+    metric: str
+    value: float | None
+    unit: str
+
+
+class Gate(_Model):
+    """A gate, with what it found and what it allows."""
+
+    gate: str
+    kind: str
+    status: str
+    observed: float | None
+    least: float | None
+    most: float | None
+    unit: str
+
+
+class Attempt(_Model):
+    """One measurement of a trial; ``reasons``: why its figures are not used."""
+
+    attempt: int
+    valid: bool
+    reasons: tuple[str, ...]
+    started_at: datetime
+    ended_at: datetime
+    phases: dict[str, float]
+    samples: tuple[Sample, ...]
+    gates: tuple[Gate, ...]
+
+
+class Trial(Document):
+    """A planned trial with all its measurements."""
+
+    campaign: str
+    trial: str
+    attempts: tuple[Attempt, ...]
+
+
+class Line(_Model):
+    """A metric of a workload in one of two campaigns, as text in the reader's language."""
+
+    change: str
+    interval: str
+    p: str
+    verdict: str
+    found: str
+
+
+class Row(_Model):
+    """A metric of a workload in two campaigns; None where one lacks it."""
+
+    workload: str
+    metric: str
+    lines: tuple[Line | None, ...]
+
+
+class TwoCampaigns(Document):
+    """Two campaigns side by side; empty where fewer were asked for."""
+
+    campaigns: tuple[str, ...]
+    answers: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+class Between(_Model):
+    """A figure of a workload from one version to another, as text in the reader's language."""
+
+    workload: str
+    metric: str
+    change: str | None
+    interval: str | None
+    campaigns: int | None
+    why: str
+
+
+class TwoVersions(Document):
+    """Two versions over all workloads of a report type."""
+
+    report: str
+    first: str
+    second: str
+    versions: tuple[str, ...]
+    rows: tuple[Between, ...]
+
+
+class History(Document):
+    """A workload over the versions, as ``benchlab history --json`` has its long view."""
+
+    report: str
+    workload: str
+    long_view: dict[str, Any]
+
+
+class Workloads(Document):
+    """The workloads that have a history, by report type."""
+
+    measured: dict[str, tuple[str, ...]]
+    published: tuple[str, ...]
+
+
+class Plan(Document):
+    """A plan, as text in the reader's language; ``faults``: why there is none."""
+
+    report: str | None
+    versions: str
+    facts: dict[str, str]
+    steps: dict[str, str]
+    notes: tuple[str, ...]
+    undecided: tuple[str, ...]
+    faults: tuple[str, ...]
+    command: str
+
+
+class Problem(Document):
+    """Why a page cannot be shown."""
+
+    text: str
+
+
+def text(site: Site, page: Page) -> str:
+    """A page as JSON.
+
+    Raises:
+        NoSuchPage: it has no JSON.
+    """
+    make = _MAKE.get(page.template)
+    if make is None:
+        raise NoSuchPage(message("site-no-page", place=f"{page.place}?format=json"))
+    made = make(site, page, {"place": page.place, "title": page.title})
+    return without_places_here(site.home, made.model_dump_json(indent=1))
+
+
+def _campaigns_of(found: Iterable[CampaignSummary]) -> tuple[Campaign, ...]:
+    return tuple(map(Campaign.of, found))
+
+
+_Head = Mapping[str, Any]
+
+
+def _findings(site: Site, page: Page, head: _Head) -> Document:
+    rows = tuple(map(Finding.of, page.values["rows"]))
+    return Findings(**head, count=page.values["count"], findings=rows)
+
+
+def _campaigns(site: Site, page: Page, head: _Head) -> Document:
+    listed = _campaigns_of(row["campaign"] for row in page.values["rows"])
+    return Campaigns(
+        **head, count=page.values["count"], pages=page.values["pages"], campaigns=listed
+    )
+
+
+def _overview(site: Site, page: Page, head: _Head) -> Document:
+    known = page.values
+    reports = [
+        ReportType(
+            report=row["report"],
+            campaigns=row["measured"].campaigns if row["measured"] else 0,
+            newest=Campaign.of(row["measured"].newest) if row["measured"] else None,
+            marks=tuple(map(Mark.model_validate, row["marks"])),
+            next_run=row["next_run"].at if row["next_run"] else None,
+            dollars_this_month=row["cost"].dollars,
+        )
+        for row in known["rows"]
+    ]
+    at_work = [
+        AtWork(
+            campaign=one.campaign.id,
+            report=one.campaign.plan.report,
+            planned=one.planned,
+            done=one.done,
+            step=f"{one.step.stage}: {one.step.phase}" if one.step else None,
+            seconds_left=one.left.total_seconds() if one.left else None,
+            dollars=one.dollars,
+            is_silent=one.is_silent,
+        )
+        for one in known["at_work"]
+    ]
+    waiting = known["not_judged"].get("regression", 0)
+    return Overview(
+        **head,
+        all_is_well=not (known["failing"] or waiting or known["faults"]),
+        failing=_campaigns_of(known["failing"]),
+        findings=tuple(map(Finding.of, known["findings"])),
+        not_judged=known["not_judged"],
+        at_work=tuple(at_work),
+        reports=tuple(reports),
+        notices=known["notices"],
+        faults=known["faults"],
+    )
+
+
+def _campaign(site: Site, page: Page, head: _Head) -> Document:
+    record = campaign_of(site, page.values["campaign"].id)
+    found = site.comparisons.outcome(record)
+    report = found.report(found.causes(site.store), site.language)
+    failure = site.store.failure(record.id)
+    return OneCampaign(
+        **head,
+        id=record.id,
+        state=record.state,
+        answer=answer.sentence(report),
+        failure=site.language.texts(failure.lines) if failure else (),
+        report=json_text.to_json(
+            record, found.comparison, found.trials, found.causes(site.store)
+        ),
+    )  # fmt: skip
+
+
+def _trial(site: Site, page: Page, head: _Head) -> Document:
+    attempts = tuple(
+        Attempt.model_validate({**vars(one.result), "reasons": one.reasons})
+        for one in page.values["attempts"]
+    )
+    campaign, planned = page.values["campaign"], page.values["planned"]
+    return Trial(**head, campaign=campaign.id, trial=planned.id, attempts=attempts)
+
+
+def _two_campaigns(site: Site, page: Page, head: _Head) -> Document:
+    known = page.values
+    rows = [
+        Row(
+            workload=row["workload"],
+            metric=row["metric"],
+            lines=tuple(line and Line.model_validate(line) for line in row["lines"]),
+        )
+        for row in known.get("rows", ())
+    ]
+    ids = tuple(report.campaign.id for report in known["reports"])
+    answers = tuple(known.get("answers", ()))
+    return TwoCampaigns(**head, campaigns=ids, answers=answers, rows=tuple(rows))
+
+
+def _two_versions(site: Site, page: Page, head: _Head) -> Document:
+    rows = []
+    for row in page.values["rows"]:
+        change, interval = row["figures"] or (None, None)
+        count, campaigns = row["view"].count, row["campaigns"]
+        rows.append(
+            Between(
+                workload=row["view"].workload,
+                metric=count.name if count else "throughput",
+                change=change,
+                interval=None if row["why"] else interval,
+                campaigns=campaigns if isinstance(campaigns, int) else None,
+                why=row["why"],
+            )
+        )
+    asked = page.values["asked"]
+    return TwoVersions(**head, **asked, versions=page.values["versions"], rows=tuple(rows))
+
+
+def _history(site: Site, page: Page, head: _Head) -> Document:
+    view = page.values["view"]
+    return History(
+        **head, report=view.report, workload=view.workload, long_view=long_view.to_json(view)
+    )
+
+
+def _workloads(site: Site, page: Page, head: _Head) -> Document:
+    measured = {
+        report: tuple(row["workload"] for row in rows)
+        for report, rows in page.values["measured"].items()
+    }
+    return Workloads(**head, measured=measured, published=page.values["published"])
+
+
+def _plan(site: Site, page: Page, head: _Head) -> Document:
+    form, found = page.values["form"], page.values["figures"]
+    return Plan(
+        **head,
+        report=form["report"] if form else None,
+        versions=found.versions,
+        facts=dict(found.facts),
+        steps=dict(found.steps),
+        notes=found.notes,
+        undecided=found.undecided,
+        faults=found.faults,
+        command=found.command,
+    )
+
+
+def _problem(site: Site, page: Page, head: _Head) -> Document:
+    return Problem(**head, text=page.values["text"])
+
+
+_MAKE: Mapping[str, Callable[[Site, Page, _Head], Document]] = {
+    "overview.html.j2": _overview,
+    "findings.html.j2": _findings,
+    "campaigns.html.j2": _campaigns,
+    "campaign.html.j2": _campaign,
+    "trial.html.j2": _trial,
+    "side_by_side.html.j2": _two_campaigns,
+    "two_versions.html.j2": _two_versions,
+    "history.html.j2": _history,
+    "workloads.html.j2": _workloads,
+    "plan.html.j2": _plan,
+    "plan-figures.html.j2": _plan,
+    "problem.html.j2": _problem,
+}
