@@ -32,6 +32,7 @@ COMMANDS = {
     "campaigns": ("campaigns",),
     "findings": ("findings",),
     "open": ("open",),
+    "mcp": ("mcp",),
     "compare": ("compare", "calibrate"),
     "profiles": ("profiles",),
     "history": ("history",),
