@@ -42,7 +42,7 @@ def side_by_side(
     """
     if len(chosen) == len(SIDES):
         second, first = chosen
-    asked = {"first": first or "", "second": second or ""}
+    asked = {"first": first or next(iter(chosen), ""), "second": second or ""}
     values: dict[str, Any] = {
         "asked": asked,
         "offered": site.store.listing.summaries(Chosen(reports=site.reports), limit=_MOST_OFFERED),
