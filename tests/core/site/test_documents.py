@@ -29,6 +29,7 @@ from benchlab.site import (
 )
 from benchlab.site.documents import Document
 from benchlab.site.page import NoSuchPage, Page, Site
+from tests.builders import campaigns as stored
 from tests.builders import weekly
 from tests.builders.weekly import POINT, REPORT
 
@@ -61,6 +62,9 @@ def test_each_page_is_a_document_of_its_kind(site: Site) -> None:
     """What a person sees there, with figures as numbers."""
     first = read(site, overview.overview(site), documents.Overview)
     assert (first.all_is_well, [one.id for one in first.failing]) == (True, [])
+    assert first.not_judged == {"regression": 0, "improvement": 0}
+    assert [one.dollars_this_month for one in first.reports if one.report == REPORT] == [0.0]
+    assert "Nobody is notified" in first.notices[0]
     (finding,) = read(site, findings.findings(site), documents.Findings).findings
     assert (finding.state, finding.history[0].by) == ("known", "ann")
     assert finding.changes[0].ci95_pct == (-11.0, -9.0)
@@ -79,6 +83,16 @@ def test_each_page_is_a_document_of_its_kind(site: Site) -> None:
     assert known.measured == {REPORT: (POINT,)}
     planning = read(site, plan.plan(site, {"report": ["sysbench_local"]}), documents.Plan)
     assert planning.command == "benchlab run sysbench_local"
+
+
+def test_what_is_at_work_is_in_the_first_document(tmp_path: Path) -> None:
+    """As far as it is known: a campaign that noted nothing has no step, and no time is invented."""
+    with weekly.installation(tmp_path) as weeks:
+        weeks.store.add_campaign(dataclasses.replace(stored.campaign(), state="running"))
+        site = Site(weeks.home, weeks.store, load("en"), datetime(2024, 6, 1, tzinfo=UTC))
+        (work,) = read(site, overview.overview(site), documents.Overview).at_work
+    assert (work.campaign, work.done, work.step, work.dollars) == ("c1", 0, None, None)
+    assert work.seconds_left is None or work.seconds_left > 0
 
 
 def test_what_is_compared_is_a_document(site: Site) -> None:
