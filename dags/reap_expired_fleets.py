@@ -26,6 +26,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, task
 
+from benchlab_airflow.dags import queues
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators import upkeep
 
@@ -36,7 +37,13 @@ with DAG(
     doc_md=__doc__,
     schedule=timedelta(minutes=15),
     tags=["benchlab", "ec2"],
-    default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=30)},
+    default_args={
+        "owner": "benchlab",
+        "queue": queues.RELEASE,
+        **queues.FIRST,
+        "retries": 2,
+        "execution_timeout": timedelta(minutes=30),
+    },
     **upkeep.HOUSEKEEPING,
 ) as dag:
     for reap in (upkeep.reap_fleets, upkeep.reap_clusters, upkeep.reap_deleted):

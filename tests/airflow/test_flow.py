@@ -41,6 +41,8 @@ for name, dag in vars(file).items():
                     "downstream": sorted(task.downstream_task_ids),
                     "upstream": sorted(task.upstream_task_ids),
                     "mapped": task.is_mapped,
+                    "queue": task.queue, "weight": task.priority_weight,
+                    "absolute": str(task.weight_rule) == "absolute",
                     "deferrable": (
                         task.partial_kwargs.get("deferrable") if task.is_mapped else None
                     ),
@@ -110,6 +112,61 @@ def test_a_run_is_red_when_something_was_not_measured(dag: dict[str, Any]) -> No
     assert tasks["verdict"]["fails_run"] is True
     assert tasks["verdict"]["rule"] == "all_done_setup_success", "a run that is marked failed too"
     assert {"publish", "plan"} == set(tasks["verdict"]["upstream"])
+
+
+LOCAL = ("local:default", "release:default")
+FLEET = ("fleet", "release")
+
+
+@pytest.mark.parametrize(
+    ("report", "queues"),
+    [
+        ("sysbench_local", LOCAL),
+        ("tpcc_local", ("local:rack-7", "release:rack-7")),
+        ("sysbench_existing", LOCAL),
+        ("sysbench_hosts", FLEET),
+        ("sysbench_ec2", FLEET),
+    ],
+)
+def test_what_gives_back_waits_behind_nothing(
+    airflow_env: dict[str, str], tmp_path: Path, report: str, queues: tuple[str, str]
+) -> None:
+    """It has a queue of its own, and comes before all other tasks of every run.
+
+    A local campaign stays on the machine that its report type names.
+    """
+    configs = tmp_path / "configs"
+    shutil.copytree(PROJECT / "configs", configs)
+    with (configs / "reports" / "tpcc_local.yaml").open("a") as file:
+        file.write("\nmachine: rack-7\n")
+    more = {"BENCHLAB_PROJECT": str(tmp_path), "_AIRFLOW_PARSING_CONTEXT_DAG_ID": report}
+    tasks = describe(airflow_env, **more)[report]["tasks"]
+    work, release = queues
+    last = tasks.pop("give_back")
+    assert (last["queue"], last["absolute"]) == (release, True)
+    assert {task["queue"] for task in tasks.values()} == {work}
+    # A task's weight is by default its own with those of all tasks after it.
+    assert last["weight"] > sum(task["weight"] for task in tasks.values())
+
+
+def test_no_task_is_given_to_a_second_worker_or_shut_out_while_it_runs(
+    airflow_env: dict[str, str],
+) -> None:
+    """Redis gives it away, and the API server's tokens end, after the longest task only."""
+    (said,) = told(
+        """
+from benchlab_airflow.dags import flow, queues
+from benchlab_airflow.local.airflow_home import CELERY, SETTINGS
+longest = max(flow.STAGE_LIMIT, flow.TRIAL_LIMIT).total_seconds()
+longest += float(SETTINGS["core"]["task_success_overtime"])
+limits = [CELERY["celery_broker_transport_options"]["visibility_timeout"],
+          CELERY["scheduler"]["task_queued_timeout"],
+          CELERY["execution_api"]["jwt_expiration_time"]]
+say(min(map(float, limits)) > longest, CELERY["operators"]["default_queue"] == queues.FLEET)
+""",
+        airflow_env,
+    )
+    assert said == "True True"
 
 
 def test_nothing_before_the_trials_is_skipped_over(dag: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from benchlab.targets.local import TOOLS
 from tests import layers
 
 ROOT = Path(__file__).parents[2]
-LOCKED = ("requirements", "requirements-dev")
+LOCKED = ("requirements", "requirements-celery", "requirements-dev")
 COMPOSE_FILE = ROOT / "docker-compose.yaml"
 
 
@@ -105,11 +105,12 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_shared_requirements_have_one_version() -> None:
-    """The tests run on the same packages as the users."""
+@pytest.mark.parametrize("more", LOCKED[1:])
+def test_shared_requirements_have_one_version(more: str) -> None:
+    """The tests, and a team's workers, run on the same packages as the users."""
     pins = [
         set(re.findall(r"^(\S+==\S+.*?) *\\$", (ROOT / f"{name}.txt").read_text(), re.MULTILINE))
-        for name in LOCKED
+        for name in (LOCKED[0], more)
     ]
     by_name = [{pin.split("==")[0] for pin in side} for side in pins]
     shared = by_name[0] & by_name[1]

@@ -113,6 +113,8 @@ class ReportSpec(Frozen):
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
+        machine: where Airflow has workers on several machines, the name of the one whose worker
+            runs the client; no effect elsewhere.
     """
 
     report: Name
@@ -156,6 +158,7 @@ class ReportSpec(Frozen):
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
     schedule: Schedule | None = None
+    machine: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")] | None = None
 
     @pydantic.model_validator(mode="before")
     @classmethod

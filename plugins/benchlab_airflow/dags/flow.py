@@ -31,7 +31,7 @@ from benchlab.campaign import state
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
-from benchlab_airflow.dags import about, stages, trigger_form
+from benchlab_airflow.dags import about, queues, stages, trigger_form
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators.approval import CampaignApproval
 from benchlab_airflow.operators.plan_operator import PlanOperator
@@ -89,6 +89,7 @@ def build(
     if check_topology:
         targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]
+    queue, release = queues.queues_of(spec)
     has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
     places = stages.PLACES[: trigger_form.most_sides(spec)]
     # As many as a form may ask for; those beyond the campaign's own limit have nothing to do.
@@ -96,7 +97,7 @@ def build(
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
     diagnosed = task(stages.diagnose, trigger_rule=EVEN_IF_SKIPPED)
     form = trigger_form.form(spec, before_the_click)
-    with _dag(spec, doc_md) as dag:
+    with _dag(spec, doc_md, queue) as dag:
         planned = PlanOperator(
             task_id="plan",
             report_file=str(report_file),
@@ -139,7 +140,7 @@ def build(
             *reported,
             # Side by side, as only leaves decide the run's state: with verdict before give_back, a
             # failed verdict would still give a green run.
-            [_given_back(spec.target, registered), judged],
+            [_given_back(spec.target, registered, release), judged],
         )
         judged >> _long_view(planned)
     # Last: a task that is created in a DAG with params copies them all, and Airflow validates each
@@ -148,7 +149,7 @@ def build(
     return dag
 
 
-def _dag(spec: ReportSpec, doc_md: str) -> DAG:
+def _dag(spec: ReportSpec, doc_md: str, queue: str) -> DAG:
     on_fleet = targets.by_name()[spec.target].can.topology is not None
     return DAG(
         dag_id=spec.report,
@@ -165,6 +166,7 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
         tags=["benchlab", spec.target, *(["scheduled"] if spec.schedule else [])],
         default_args={
             "owner": "benchlab",
+            "queue": queue,
             "retries": 1,
             # A link to a host that is down for half a minute costs a try, not the campaign.
             "retry_delay": timedelta(seconds=30 if on_fleet else 5),
@@ -202,8 +204,9 @@ def _long_view(planned: PlanOperator) -> XComArg:
     return task_().as_teardown(setups=planned)
 
 
-def _given_back(target: str, registered: XComArg) -> XComArg:
-    given_back = task(stages.give_back, retries=3, **notify.of_failure())(target)
+def _given_back(target: str, registered: XComArg, queue: str) -> XComArg:
+    first = {**queues.FIRST, "queue": queue}
+    given_back = task(stages.give_back, retries=3, **first, **notify.of_failure())(target)
     return given_back.as_teardown(setups=registered, on_failure_fail_dagrun=True)
 
 

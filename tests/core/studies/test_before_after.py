@@ -30,6 +30,7 @@ _NOT_MEASURED = {
         "languages",
         "publish",
         "schedule",
+        "machine",
         "layout",
     ),
 }
