@@ -196,6 +196,10 @@ class AtWorkError(LockHeldError):
     """Another process is working on this same campaign, so this one must not end it."""
 
 
+class ElsewhereError(AtWorkError):
+    """The campaign is at work on another machine, or cannot be seen from this one; names both."""
+
+
 class UnreachableError(TargetError):
     """A host cannot be reached over SSH, or the connection was lost; the text names the host."""
 

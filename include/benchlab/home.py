@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}"
 """Pattern of the ids of campaigns and of published reports, which become names of directories."""
 
+PROOF = "proof"
+"""The file of :meth:`Home.proof`."""
+
 
 @dataclass(frozen=True)
 class Home:
@@ -115,6 +118,13 @@ class Home:
             f"{self.root}: less than 5 % or 5 GB of its disk are free: make room there; `benchlab "
             "prune --older-than 90d` shows what Benchlab need not keep"
         )
+
+    def proof(self, campaign: str) -> str:
+        """Random letters in a campaign's directory, created on first use.
+
+        Who is told them can tell whether what it finds under this path is the same directory.
+        """
+        return _made_once(self.campaign(campaign) / PROOF, secrets.token_hex(8))
 
     def password(self, campaign: str) -> str:
         """The password of a campaign's accounts, created on first use; only its owner reads it."""

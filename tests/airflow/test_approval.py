@@ -31,7 +31,7 @@ with warnings.catch_warnings():
 noted = {}
 ti = SimpleNamespace(task_id="approve", id="ti", dag_id="sysbench_ec2", run_id="r",
     xcom_push=lambda key, value: noted.update({key: value}),
-    xcom_pull=lambda task_ids, key: noted.get(key))
+    xcom_pull=lambda task_ids, key, **more: noted.get(key))
 context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r", "dag": dag,
            "ti": ti, "task_instance": ti,
            "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}

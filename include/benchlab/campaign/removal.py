@@ -9,8 +9,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from benchlab.errors import StoreError, TargetError, noting
+from benchlab.errors import ElsewhereError, StoreError, TargetError, noting
 from benchlab.home import Home
+from benchlab.hosts import place
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.report.publish.destinations import PublicationRecord
@@ -46,6 +47,11 @@ def held(home: Home, store: Store, campaign: str) -> Iterator[str]:
         yield "a process is at work on it"
     if any(tagged(f"{TAG}={campaign}", home.campaign(campaign))):
         yield "processes of it run on this machine"
+    try:
+        place.refuse_unseen(home.campaign(campaign))
+        place.refuse_other(home.campaign(campaign))
+    except ElsewhereError as error:
+        yield str(error)
     held_by = (fleet_files.FLEET_FILE, fleet_files.RENTAL_FILE, fleet_files.CLUSTER_FILE)
     if any((home.campaign(campaign) / name).exists() for name in held_by):
         yield "it may still hold hosts"

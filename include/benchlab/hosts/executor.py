@@ -36,6 +36,7 @@ from benchlab.errors import (
     TooMuchOutputError,
     meaning_of,
 )
+from benchlab.hosts import place
 
 TAG = "BENCHLAB_CAMPAIGN"
 DIRECTORY_TAG = "BENCHLAB_DIRECTORY"
@@ -121,7 +122,11 @@ class Executor(Protocol):
         """
 
     def job_status(self, job: str) -> JobStatus:
-        """Whether a job runs, or how it ended."""
+        """Whether a job runs, or how it ended.
+
+        Raises:
+            ElsewhereError: it runs where it cannot be seen from here.
+        """
 
     def job_output(self, job: str) -> str:
         """A job's output so far, or its last :data:`JOB_LIMIT_BYTES`; empty if it is absent."""
@@ -146,7 +151,11 @@ class Executor(Protocol):
         """Copy a file from this machine to the host, as a whole or not at all."""
 
     def end_processes(self) -> int:
-        """End every process with this campaign's tag; returns how many there were."""
+        """End every process with this campaign's tag; returns how many there were.
+
+        Raises:
+            ElsewhereError: there is one that cannot be seen from here; none was ended.
+        """
 
 
 class LocalExecutor:
@@ -217,18 +226,21 @@ class LocalExecutor:
         except FileExistsError:
             return False
         (directory / "command").write_text(shlex.join(command) + "\n")
-        # setsid --fork: the job belongs to no task's process group and has no parent to reap it.
-        subprocess.run(
-            ["setsid", "--fork", "sh", "-c", JOB_WRAPPER, "job", *command],
-            cwd=directory,
-            env=_filled(
-                command, {**self._environment(env), JOB_TAG: job, "PWD": str(directory.resolve())}
-            ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=True,
-        )
+        tags = {**self._environment(env), JOB_TAG: job, "PWD": str(directory.resolve())}
+        with (directory / place.HELD).open("w", encoding="utf-8") as held:
+            place.lock(held)
+            # setsid --fork: the job belongs to no task's process group and has no parent to reap
+            # it.
+            subprocess.run(
+                ["setsid", "--fork", "sh", "-c", JOB_WRAPPER, "job", *command],
+                cwd=directory,
+                env=_filled(command, tags),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(held.fileno(),),
+                check=True,
+            )
         deadline = time.monotonic() + START_LIMIT_S
         while not (directory / "pid").exists() and not (directory / "exit_code").exists():
             if time.monotonic() > deadline:
@@ -247,6 +259,8 @@ class LocalExecutor:
         if running or self._tagged_with_job(job):
             return JobStatus("running")
         code = _number_in(directory / "exit_code")
+        if code is None:
+            place.refuse_unseen(self._directory, job)
         return JobStatus("lost" if code is None else "complete", code)
 
     def job_output(self, job: str) -> str:
@@ -298,6 +312,7 @@ class LocalExecutor:
         part.replace(path)
 
     def end_processes(self) -> int:
+        place.refuse_unseen(self._directory)
         return end_tagged(f"{TAG}={self._campaign}", self._directory)
 
     def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:

@@ -22,6 +22,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -138,7 +139,8 @@ class Holder:
 
     def is_of(self, campaign: str, home: str | None) -> bool:
         """Whether this account's campaign of that id holds it, in this ``home`` (None for any)."""
-        return self.account is None and self.campaign == campaign and home in (None, self.home)
+        is_ours = self.account is None and self.campaign == campaign
+        return is_ours and (home is None or _same_home(home, self.home))
 
     def __str__(self) -> str:
         since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -442,6 +444,12 @@ def fence(path: Path, limit_s: float) -> Iterator[float]:
                     ) from None
                 time.sleep(0.1)
         yield time.monotonic() - begin
+
+
+def _same_home(one: str, other: str) -> bool:
+    """Whether two names of homes mean one: several machines may share it, and then its mark."""
+    marks = [re.search(r" \([0-9a-f]{8}\)$", name) for name in (one, other)]
+    return one == other or (None not in marks and len({mark and mark[0] for mark in marks}) == 1)
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from benchlab.engines.server import PLACE
 from benchlab.errors import LockHeldError
 from benchlab.home import Home
+from benchlab.hosts import place
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
 from benchlab.hosts.lock import Holder, MachineLock
@@ -43,7 +44,12 @@ class OnThisMachine(BaseTarget):
 
     def acquire(self, origin: str) -> Holder | None:
         """See :class:`BaseTarget`; ends processes of a dead campaign here and removes its data."""
+        place.refuse_other(self.state)
+        place.refuse_unseen(self.state)
+        if (dead := MachineLock().check(self.campaign, str(self.home.root))) is not None:
+            place.refuse_unseen(Home(self.home.project, Path(dead.home)).campaign(dead.campaign))
         displaced = self.hold(MachineLock(), origin)
+        place.take(self.state)
         if displaced is not None:
             home = Home(self.home.project, Path(displaced.home))
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}", home.campaign(displaced.campaign))
@@ -65,6 +71,7 @@ class OnThisMachine(BaseTarget):
         returned = cls.return_others(taken)
         remove_data(taken.home, taken.campaign)
         MachineLock().release(taken.campaign, home)
+        place.leave(taken.state)
         return ", ".join([f"{ended} processes ended", *returned])
 
     @classmethod
@@ -90,10 +97,11 @@ def _end_processes(taken: Taken, home: str | None) -> tuple[Taken, int]:
         ``taken`` with the campaign's own home, and how many processes were ended.
 
     Raises:
-        LockHeldError: another account holds the machine for it; nothing was ended.
+        LockHeldError: another account holds the machine for it, or it is on another machine;
+            nothing was ended.
     """
     holder = MachineLock().holder()
-    ended = 0
+    driver = None
     if holder is None or holder.campaign != taken.campaign or home not in (None, holder.home):
         pass
     elif holder.account is not None and home is None:
@@ -103,8 +111,12 @@ def _end_processes(taken: Taken, home: str | None) -> tuple[Taken, int]:
         )
     elif holder.account is None:
         taken = replace(taken, home=Home(taken.home.project, Path(holder.home)))
-        if taken.ask_driver and holder.driver is not None and holder.left_behind() is None:
-            ended += end_process(holder.driver)
+        if taken.ask_driver and holder.left_behind() is None:
+            driver = holder.driver
+    place.refuse_unseen(taken.state)
+    if not taken.by_person:  # who may know that the other machine is gone
+        place.refuse_other(taken.state)
+    ended = end_process(driver) if driver is not None else 0
     return taken, ended + end_tagged(f"{CAMPAIGN_TAG}={taken.campaign}", taken.state)
 
 

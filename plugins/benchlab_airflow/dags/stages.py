@@ -24,6 +24,7 @@ from airflow.sdk.exceptions import (
 from benchlab.errors import (
     AwayError,
     BenchlabError,
+    ElsewhereError,
     FetchError,
     LockHeldError,
     NothingToMeasureError,
@@ -35,7 +36,8 @@ from benchlab.errors import (
     UnreachableError,
     UnsoundReportError,
 )
-from benchlab.home import ID
+from benchlab.home import ID, PROOF
+from benchlab.hosts import place
 from benchlab.language import REFERENCE, Language, Said, message, sayings
 from benchlab.language import load as language_of
 from benchlab.results.records import GIVE_BACK, TrialResult
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
     from benchlab.campaign.stages import CampaignRun
     from benchlab.campaign.state import Begun
+    from benchlab.home import Home
     from benchlab.plan.order import PlannedTrial
     from benchlab.plan.report_type import Side
     from benchlab.plan.steps import Preparation
@@ -69,6 +72,8 @@ FAILURE = "failure"
 """The XCom of a failed task: why, in the report's language, and a link to the campaign."""
 NO_CAMPAIGN = "no_campaign"
 """The XCom of ``plan`` with the note of a run that measures nothing: why, and a link to its tab."""
+SEEN = "seen"
+"""The XCom of ``plan`` by which later tasks see whether they have the same directories."""
 APPROVED = "approved"
 """The XCom of ``approve`` with the id of the campaign that is approved or needs no approval."""
 # Outside of trials, retries do not help with these.
@@ -181,6 +186,8 @@ def plan(report_file: str) -> list[str]:
                 if found.notes
                 else None,
             )
+            seen = {"campaign": campaign, "proof": here.proof(campaign), "on": place.here().name}
+            context["ti"].xcom_push(key=SEEN, value=seen)
             deleted_runs.note(work.directory, context["dag"].dag_id, context["run_id"])
             report_types.keep_planned(here, file)
             for note in found.notes:
@@ -242,6 +249,8 @@ def register() -> PokeReturnValue:
                 )
         try:
             work.register()
+        except ElsewhereError:
+            raise  # waiting would not help
         except LockHeldError as error:
             log.info("waiting: %s", error)
             return PokeReturnValue(is_done=False)
@@ -476,9 +485,9 @@ def publish() -> list[str]:
         if page := campaign_page(conf.get("api", "base_url", fallback=""), work.campaign.id):
             work.store.add_to_environment(work.campaign.id, PAGE, page)
         paths = [str(path) for path in work.publish() if path.name in PAGES]
-        found = [*paths, *(at for place, at in work.published().items() if place != FILES)]
-    for place in found:
-        log.info("%s", place)
+        found = [*paths, *(at for to, at in work.published().items() if to != FILES)]
+    for address in found:
+        log.info("%s", address)
     return found
 
 
@@ -506,12 +515,13 @@ def give_back(target: str) -> str:
 
     This comes first and does not need the results store, which may be what failed.
     """
-    from benchlab import home, targets
+    from benchlab import targets
     from benchlab_airflow.connections import access
 
-    campaign = campaign_id(get_current_context())
+    context = get_current_context()
     try:
-        given_back = targets.give_back(home.find(), campaign, access(), target=target)
+        here = _home(context)
+        given_back = targets.give_back(here, campaign_id(context), access(), target=target)
     except (Exception, AirflowTaskTimeout) as error:
         _tell(_ended(error), REFERENCE)
         with contextlib.suppress(StoreError), _campaign(waits=False):
@@ -527,12 +537,11 @@ def give_back(target: str) -> str:
 
 @contextlib.contextmanager
 def _campaign(*, waits: bool = True) -> Iterator[CampaignRun]:
-    from benchlab import home
     from benchlab.campaign.stages import CampaignRun
     from benchlab_airflow.connections import access, open_store
 
     context = get_current_context()
-    here = home.find()
+    here = _home(context)
     with open_store(here, waits=waits) as store:
         work = CampaignRun.open(here, store, campaign_id(context), access())
         try:
@@ -543,6 +552,31 @@ def _campaign(*, waits: bool = True) -> Iterator[CampaignRun]:
             _tell(error, work.spec.languages[0])
             raise
         work.overcome(context["ti"].task_id)
+
+
+def _home(context: Context) -> Home:
+    """The home, if it is the one in which ``plan`` has begun the run's campaign.
+
+    Raises:
+        ElsewhereError: it is another machine's; names both. Nothing of the campaign is here.
+    """
+    from benchlab import home
+
+    here = home.find()
+    seen = context["ti"].xcom_pull(task_ids="plan", key=SEEN, map_indexes=-1)
+    if seen is None:  # it ended before it had begun one
+        return here
+    file = here.campaign(seen["campaign"]) / PROOF
+    if not file.is_file() or file.read_text(encoding="utf-8") != seen["proof"]:
+        error = ElsewhereError(
+            f"{file.parent} on {place.here().name} is not the directory in which campaign "
+            f"{seen['campaign']} was begun on {seen['on']}: nothing was done. All workers, the "
+            "scheduler and the triggerer need the same BENCHLAB_HOME, shared (NFS, EFS) or on one "
+            "machine"
+        )
+        _tell(error, REFERENCE)
+        raise error
+    return here
 
 
 def _ended(error: BaseException) -> BaseException:
