@@ -11,7 +11,7 @@ from tests.machine import machine, servers
 __all__ = ["machine", "servers"]
 
 SEPARATE = ("test_demo", "test_campaign", "test_tpcc_campaign")
-LONGEST = ("test_backfill", "test_services", *SEPARATE)
+LONGEST = ("test_backfill", "test_team", "test_services", *SEPARATE)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spread:
