@@ -6,6 +6,7 @@ deleted runs. Heavy imports are inside the functions, so that parsing the DAG fi
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import subprocess
@@ -149,24 +150,31 @@ def check_reaper() -> None:
 
 
 def check_workers() -> None:
-    """Fail if tasks that were queued at the last check still are; the error names all of them.
+    """Fail if tasks that were queued at the last check still are, and no worker of theirs is busy.
+
+    The error names all of them. A task may wait for hours behind another one of its queue, but not
+    one that gives back.
 
     Raises:
         NotMeasuredError: no worker has taken a task.
     """
     from benchlab import home
     from benchlab.campaign import report_types
-    from benchlab.errors import NotMeasuredError
+    from benchlab.errors import NotMeasuredError, SpecError
+    from benchlab_airflow.dags.queues import RELEASE, queues_of
 
-    ti = get_current_context()["ti"]
-    dags = [path.stem for path in report_types.report_files(home.find())]
+    ti, of = get_current_context()["ti"], {REAPER: RELEASE}
+    for path in report_types.report_files(home.find()):
+        with contextlib.suppress(SpecError):  # check_schedules names it, and it has no tasks
+            of[path.stem], _ = queues_of(report_types.load(path))
+    busy = {queue for dag, queue in of.items() if ti.get_ti_count(dag_id=dag, states=["running"])}
     queued = [
         f"{task} of {dag}, {run}"
-        for dag in (*dags, REAPER)
+        for dag, queue in of.items()
         if ti.get_ti_count(dag_id=dag, states=["queued"])
         for run, states in ti.get_task_states(dag_id=dag).items()
         for task, state in states.items()
-        if state == "queued"
+        if state == "queued" and (task == "give_back" or queue not in busy)
     ]
     before = ti.xcom_pull(task_ids=ti.task_id, key="queued", include_prior_dates=True) or ()
     ti.xcom_push("queued", queued)
