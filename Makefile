@@ -18,7 +18,7 @@ setup: ## Install what Benchlab needs: Debian packages, .venv, database servers
 	@bin/setup packages requirements benchlab servers
 
 setup-dev: setup
-	@bin/setup test-packages celery-requirements test-requirements
+	@bin/setup test-packages celery-requirements logins test-requirements
 
 demo: setup ## Compare two database releases on this machine (REPORT=sysbench_local ARGS=...)
 	@.venv/bin/python -m benchlab_airflow.local.demo $(REPORT) $(ARGS)

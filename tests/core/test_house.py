@@ -25,7 +25,7 @@ from benchlab.targets.local import TOOLS
 from tests import layers
 
 ROOT = Path(__file__).parents[2]
-LOCKED = ("requirements", "requirements-celery", "requirements-dev")
+LOCKED = ("requirements", "requirements-celery", "requirements-logins", "requirements-dev")
 COMPOSE_FILE = ROOT / "docker-compose.yaml"
 
 
@@ -107,7 +107,7 @@ def _normal(name: str) -> str:
 
 @pytest.mark.parametrize("more", LOCKED[1:])
 def test_shared_requirements_have_one_version(more: str) -> None:
-    """The tests, and a team's workers, run on the same packages as the users."""
+    """The tests, logins and a team's workers run on the same packages as the users."""
     pins = [
         set(re.findall(r"^(\S+==\S+.*?) *\\$", (ROOT / f"{name}.txt").read_text(), re.MULTILINE))
         for name in (LOCKED[0], more)
