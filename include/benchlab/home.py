@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchlab.bounded import read_text
 from benchlab.errors import SpecError
 
 if TYPE_CHECKING:
@@ -81,8 +82,12 @@ class Home:
 
     @property
     def store_url(self) -> str:
-        """URL of the results store: ``BENCHLAB_STORE_URL``, else SQLite in the home."""
-        return os.environ.get("BENCHLAB_STORE_URL") or f"sqlite:///{self.root}/results.db"
+        """URL of the results store: ``BENCHLAB_STORE_URL``, else SQLite in the home.
+
+        Raises:
+            SpecError: as :func:`setting`.
+        """
+        return setting("BENCHLAB_STORE_URL") or f"sqlite:///{self.root}/results.db"
 
     @property
     def objects(self) -> UPath:
@@ -134,6 +139,23 @@ class Home:
         """The campaign's password as a list of one, or an empty list; creates none."""
         path = self.campaign(campaign) / "password"
         return [path.read_text(encoding="utf-8")] if path.exists() else []
+
+
+def setting(name: str) -> str | None:
+    """A setting of the environment, else what the file has that ``<name>_FILE`` names.
+
+    The file is read each time: who changes a secret in it restarts nothing.
+
+    Raises:
+        SpecError: the file cannot be read; names both.
+    """
+    file = os.environ.get(f"{name}_FILE")
+    if (value := os.environ.get(name)) or not file:
+        return value or None
+    try:
+        return read_text(Path(file)).strip() or None
+    except SpecError as error:
+        raise SpecError(f"{name}_FILE: {error}") from error
 
 
 def _made_once(path: Path, text: str) -> str:

@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow.providers.fab.auth_manager.security_manager.override import (
     FabAirflowSecurityManagerOverride,
 )
 from flask_appbuilder.const import AUTH_DB, AUTH_OAUTH
 
+from benchlab import home
 from benchlab.errors import SpecError
 
 PROVIDER = "sso"
@@ -30,20 +29,14 @@ log = logging.getLogger(__name__)
 
 
 def setting(name: str, default: str | None = None) -> str:
-    """The setting ``BENCHLAB_LOGIN_<name>``.
+    """The setting ``BENCHLAB_LOGIN_<name>``, or the content of the file that it names by ``_FILE``.
 
     Raises:
-        SpecError: it is not set and there is no default.
+        SpecError: it is not set and there is no default, or its file cannot be read.
     """
-    if value := os.environ.get(f"BENCHLAB_LOGIN_{name}", "").strip() or default:
+    if value := home.setting(f"BENCHLAB_LOGIN_{name}") or default:
         return value
     raise SpecError(f"BENCHLAB_LOGIN_{name} is not set, but BENCHLAB_LOGIN_ISSUER is: set both")
-
-
-def client_secret() -> str:
-    """The client's secret, or the content of its file; bin/container reads the file itself."""
-    file = os.environ.get("BENCHLAB_LOGIN_CLIENT_SECRET_FILE")
-    return Path(file).read_text().strip() if file else setting("CLIENT_SECRET")
 
 
 def roles_of_groups(text: str) -> dict[str, list[str]]:
@@ -75,7 +68,7 @@ class Logins(FabAirflowSecurityManagerOverride):
     """FAB's roles and an Approver; people of a provider have the roles of their groups there."""
 
     # Airflow asks for the right to edit a DAG of who answers an approval of it: they can pause it.
-    ROLE_CONFIGS = [
+    ROLE_CONFIGS: ClassVar = [
         *FabAirflowSecurityManagerOverride.ROLE_CONFIGS,
         {
             "role": "Approver",
@@ -108,7 +101,7 @@ class Logins(FabAirflowSecurityManagerOverride):
 
 SECURITY_MANAGER_CLASS = Logins
 AUTH_TYPE = AUTH_DB
-if os.environ.get("BENCHLAB_LOGIN_ISSUER"):
+if home.setting("BENCHLAB_LOGIN_ISSUER"):
     AUTH_TYPE = AUTH_OAUTH
     # A record is made at the first login; its roles are those of the groups at each login.
     AUTH_USER_REGISTRATION = True
@@ -122,7 +115,7 @@ if os.environ.get("BENCHLAB_LOGIN_ISSUER"):
             "token_key": "access_token",
             "remote_app": {
                 "client_id": setting("CLIENT_ID"),
-                "client_secret": client_secret(),
+                "client_secret": setting("CLIENT_SECRET"),
                 "server_metadata_url": setting("ISSUER").rstrip("/")
                 + "/.well-known/openid-configuration",
                 "client_kwargs": {

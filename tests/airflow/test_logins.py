@@ -136,11 +136,15 @@ def test_behind_a_proxy_with_tls_addresses_and_cookies_are_for_https(
     ("settings", "said"),
     [
         ({"ROLES": "{}", "CLIENT_SECRET": "x"}, "BENCHLAB_LOGIN_CLIENT_ID is not set"),
+        (
+            {"ROLES": "{}", "CLIENT_ID": "x", "CLIENT_SECRET_FILE": "/nowhere"},
+            "BENCHLAB_LOGIN_CLIENT_SECRET_FILE: /nowhere: cannot be read",
+        ),
         ({"CLIENT_ID": "x", "CLIENT_SECRET": "x"}, "BENCHLAB_LOGIN_ROLES is not set"),
         ({"ROLES": '{"leads": "Admin"}'}, "BENCHLAB_LOGIN_ROLES is"),
         ({"ROLES": "leads=Admin"}, "BENCHLAB_LOGIN_ROLES is"),
     ],
-    ids=["no client", "no roles", "roles are no list", "not JSON"],
+    ids=["no client", "no file", "no roles", "roles are no list", "not JSON"],
 )
 def test_settings_that_are_wrong_stop_the_server_with_a_sentence(
     airflow_env: dict[str, str], settings: dict[str, str], said: str
@@ -161,9 +165,9 @@ except SpecError as error:
 def test_the_secret_of_the_client_may_be_a_file(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:
-    """Without the newline at its end; the setting itself is not needed then."""
+    """Without the newline at its end; the other variable is not needed then."""
     file = tmp_path / "secret"
     file.write_text("s3cret\n")
-    code = "from benchlab_airflow import logins\nsay(repr(logins.client_secret()))"
+    code = "from benchlab_airflow import logins\nsay(repr(logins.setting('CLIENT_SECRET')))"
     env = {**airflow_env, "BENCHLAB_LOGIN_CLIENT_SECRET_FILE": str(file)}
     assert told(code, env) == ["'s3cret'"]

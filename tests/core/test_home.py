@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("PROJECT", "HOME", "STORE_URL", "OBJECTS"):
+    for variable in ("PROJECT", "HOME", "STORE_URL", "STORE_URL_FILE", "OBJECTS"):
         monkeypatch.delenv(f"BENCHLAB_{variable}", raising=False)
 
 
@@ -43,6 +43,20 @@ def test_state_lies_in_the_checkout_unless_the_environment_says_otherwise(
     assert str(there.objects).startswith("memory:/")
     monkeypatch.setenv("BENCHLAB_PROJECT", str(tmp_path))
     assert home.find().configs == tmp_path / "configs"
+
+
+def test_a_changed_secret_is_read_without_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store's URL is what its file has now; a file that is missing is named."""
+    here, file = home.find(), tmp_path / "store_url"
+    monkeypatch.setenv("BENCHLAB_STORE_URL_FILE", str(file))
+    for password in ("old", "new"):
+        file.write_text(f"mysql+pymysql://benchlab:{password}@h/d\n")
+        assert here.store_url == f"mysql+pymysql://benchlab:{password}@h/d"
+    file.unlink()
+    with pytest.raises(SpecError, match=rf"BENCHLAB_STORE_URL_FILE: {file}: cannot be read"):
+        _ = here.store_url
 
 
 def test_a_campaign_keeps_its_password(tmp_path: Path) -> None:

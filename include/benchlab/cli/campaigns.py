@@ -26,6 +26,7 @@ from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.sentences import answer
+from benchlab.results import journal
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, Remarks
 from benchlab.results.store import Store, open_store
@@ -128,6 +129,7 @@ def delete(
         origin = store.origin(campaign)
         if not yes:
             _confirm(campaign, len(store.trial_ids(campaign)), is_used=_is_used(store, campaign))
+        journal.write(home, "campaigns delete", campaign)
         elsewhere = removal.remove(home, store, campaign)
     print(f"{campaign}: removed from the store, with its raw outputs, directory and report")
     for address in elsewhere:

@@ -43,6 +43,7 @@ COMMANDS = {
     "bisect": ("bisect",),
     "store": ("builds", "backup", "restore", "sql", "store"),
     "prune": ("prune",),
+    "journal": ("journal",),
     "calendar": ("releases",),
     "prices": ("prices",),
 }

@@ -19,6 +19,7 @@ from benchlab.cli.options import Json, width
 from benchlab.errors import SpecError, StoreError, noting
 from benchlab.home import find
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
+from benchlab.results import journal
 from benchlab.results.store import open_store
 
 app = typer.Typer()
@@ -78,6 +79,7 @@ def prune(
         found = pruning.found(wanted)
         for one in found if yes else ():
             with noting(faults):
+                journal.write(home, "prune", f"{one.kind} of {one.of}")
                 pruning.remove(one)
     if as_json:
         print(json.dumps(_document(found, removed=yes), indent=2))

@@ -40,6 +40,7 @@ from benchlab.plan.fields.schedule import midnight
 from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
+from benchlab.results import journal
 from benchlab.results.records import GIVE_BACK, Failure
 from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
@@ -275,6 +276,7 @@ def give_back(
     if not re.fullmatch(ID, campaign):
         raise SpecError(f"{campaign!r} is not a campaign's id; `benchlab campaigns` lists them")
     home, access = find(), Access()
+    journal.write(home, "give-back", campaign)
     if rental is not None and not _is_own(home, campaign, rental):
         regions = known_regions(home, open_store).names
         print(f"{campaign}: {ending.end_rental(access, campaign, rental, regions)}")

@@ -29,6 +29,7 @@ from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.plan.documents import Frozen, faults
 from benchlab.results import revisions
+from benchlab.results.journal import FOLDER
 from benchlab.results.objects import SEALED, Objects
 from benchlab.results.rows import METADATA, TRIALS
 from benchlab.results.store import is_there, open_store
@@ -93,7 +94,7 @@ def make(home: Home, to: Path, also: Sequence[str], say: Callable[[str], None]) 
         _copy_tree(objects, to / _OBJECTS)
         _copy_sealed(objects, to / _OBJECTS)
         files[_OBJECTS] = _count(to / _OBJECTS)
-    for name in (_REPORTS, *also):
+    for name in (_REPORTS, FOLDER, *also):
         files[f"{_HOME}/{name}"] = _copy_tree(home.root / name, to / _HOME / name)
     with _reading(url) as connection:
         made = Manifest(
@@ -190,7 +191,7 @@ def _others(home: Home) -> dict[str, str]:
     """What else is in the home, by directory, each with its size and how much of it is secret."""
     objects, found = _local(home.objects), {}
     for folder in sorted(home.root.iterdir() if home.root.is_dir() else ()):
-        if not folder.is_dir() or folder.name == _REPORTS or folder == objects:
+        if not folder.is_dir() or folder.name in (_REPORTS, FOLDER) or folder == objects:
             continue
         states = [path.lstat() for path in folder.rglob("*") if path.is_file()]
         secret = sum(not state.st_mode & 0o077 for state in states)
