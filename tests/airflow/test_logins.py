@@ -56,6 +56,14 @@ with provider() as server:
     found["a leaver's page"] = overview()
     found["one text"] = answered(moves("Admins"))
 
+    moves(["Users"])
+    from airflow.providers.fab.auth_manager.models import User as Kept
+    found["active"] = overview()
+    for active in (False, True):
+        with create_session() as session:
+            session.query(Kept).filter_by(username="user").one().active = active
+        found.setdefault("deactivated", overview())
+
     # Somebody who has a password of Airflow's own, and who guesses one.
     client.cookies.clear()
     for name, password in (("user", "guess"), ("user", "")):
@@ -114,6 +122,12 @@ def test_roles_are_those_of_the_groups_at_each_login(found: dict[str, Any]) -> N
     for who in ("left", "one text"):
         assert found[who]["to"] == "http://testserver/air/auth/login/"
     assert found["a leaver's page"] == 401
+
+
+def test_who_is_deactivated_is_out(found: dict[str, Any]) -> None:
+    """With the login that they have; here without the 30 seconds for which FAB knows a person."""
+    assert found["active"] == 200
+    assert found["deactivated"] in (401, 403)
 
 
 def test_a_person_of_the_provider_has_no_password_here(found: dict[str, Any]) -> None:

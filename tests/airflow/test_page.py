@@ -577,3 +577,32 @@ def test_a_viewer_sees_no_url_of_the_store_and_no_path_of_the_server(
     assert [line for line in said if line.startswith("leak")] == []
     assert f"{200 if reached else 503} campaigns/week-002/" in said
     assert len(said) > (60 if reached else 15)
+
+
+REOPENED = """
+import os
+from pathlib import Path
+from upath import UPath
+from benchlab.results.store import Store
+from benchlab.errors import StoreError
+from benchlab_airflow.page import rights
+from tests.builders import campaigns
+
+file = Path(os.environ["BENCHLAB_STORE_URL_FILE"])
+for name in ("before", "after"):
+    url = f"sqlite:///{file.parent}/{name}.db"
+    with Store(url, UPath(file.parent / "objects")) as store:
+        store.add_campaign(campaigns.campaign(id=name))
+    file.write_text(url)
+    say(rights.shared.store().campaign_ids())
+rights.store_failed(StoreError("access denied"))
+say(rights.shared.store().campaign_ids())
+"""
+
+
+def test_a_store_whose_address_changed_is_opened_anew(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """The API server keeps it open until it fails once, as with a password that has ended."""
+    env = {**airflow_env, "BENCHLAB_STORE_URL_FILE": str(tmp_path / "store_url")}
+    assert told(REOPENED, env) == ["['before']", "['before']", "['after']"]

@@ -116,6 +116,7 @@ def provider():
             "AIRFLOW__FAB__CONFIG_FILE": LOGINS,
             "AIRFLOW__FAB__ENABLE_PROXY_FIX": "True",
             "AIRFLOW__FAB__AUTH_RATE_LIMITED": "False",
+            "AIRFLOW__FAB__CACHE_TTL": "0",
             "BENCHLAB_LOGIN_ISSUER": f"http://localhost:{server.server_port}",
             "BENCHLAB_LOGIN_CLIENT_ID": "benchlab",
             "BENCHLAB_LOGIN_CLIENT_SECRET": "secret",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -38,3 +39,17 @@ def test_the_page_follows_the_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     plan.write_text("report: [")
     with pytest.raises(SpecError, match=r"tpcc_v540_vs_v530\.yaml"):
         published_plans.page(home.find())
+
+
+def test_each_claim_of_the_page_on_security_has_a_test_that_exists() -> None:
+    """By name, in the file that is linked; each row of promises has at least one."""
+    page = (PROJECT / "docs" / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"\[`(\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", page)
+    assert len(named) > 30
+    for name, file in named:
+        assert re.search(rf"^def {name}\(", (PROJECT / file).read_text(), re.MULTILINE), name
+    for table in re.findall(
+        r"^\| promise \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", page, re.MULTILINE
+    ):
+        for row in table.splitlines():
+            assert "](../tests/" in row, row

@@ -183,3 +183,22 @@ def test_no_secret_of_a_connection_is_in_what_is_said_of_it(
     assert "regression to mail: SMTPAuthenticationError" in lines[1]
     assert not [line for line in lines if "not-a-secret" in line or "hunter22" in line]
     assert mail.messages == []
+
+
+def test_a_changed_connection_is_used_at_once(
+    env: dict[str, str], tmp_path: Path, mail: Mail
+) -> None:
+    """By the same process: the first mail is refused, the next has the new password."""
+    right = env["AIRFLOW_CONN_MAIL"]
+    env["AIRFLOW_CONN_MAIL"] = json.dumps({**json.loads(right), "password": "outdated"})
+    tell_by(tmp_path, by_mail())
+    again = f"""
+import os
+os.environ["AIRFLOW_CONN_MAIL"] = {right!r}
+call(notify.of_verdict(), "success", "verdict")
+say(len(heard))
+"""
+    *_, before, after = told(f"{CAMPAIGN}{SECRETS}\nsay(len(heard)){again}", env)
+    assert int(before) >= 1
+    assert after == before, "nothing went wrong any more"
+    assert mail.messages
