@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from airflow.providers.fab.auth_manager.security_manager.override import (
     FabAirflowSecurityManagerOverride,
@@ -60,7 +60,7 @@ def roles_of_groups(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _are_names(found: object) -> bool:
+def _are_names(found: object) -> TypeGuard[list[str]]:
     return isinstance(found, list) and all(isinstance(one, str) for one in found)
 
 
@@ -86,7 +86,7 @@ class Logins(FabAirflowSecurityManagerOverride):
         claims = {**self.oauth_remotes[provider].userinfo(token=resp), **resp.get("userinfo", {})}
         name = claims.get(setting("NAME_CLAIM", "preferred_username"))
         groups = claims.get(setting("GROUPS_CLAIM", "groups"))
-        mapped = set(groups if _are_names(groups) else ()) & set(self.auth_roles_mapping)
+        mapped = {one for one in self.auth_roles_mapping if _are_names(groups) and one in groups}
         if not name or not mapped:
             log.warning("%r may not log in: none of their groups %r has a role", name, groups)
             return {}
