@@ -75,6 +75,8 @@ PAGE = {
     "/campaigns/{campaign}/progress": f"campaigns/{CAMPAIGN}/progress",
     "/campaigns/{campaign}/trials/{trial}/": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/",
     "/compare/": "compare/",
+    "/compare/versions/": "compare/versions/",
+    "/findings/feed.{form}": "findings/feed.atom",
     "/history/": "history/",
     "/history/{report}/{workload}/": f"history/{REPORT}/{POINT}/",
     "/plan/": "plan/",
