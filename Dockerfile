@@ -6,7 +6,8 @@ ENV PATH=/opt/benchlab/.venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     BENCHLAB_PROJECT=/opt/benchlab \
     BENCHLAB_HOME=/opt/benchlab/.benchlab \
-    AIRFLOW_HOME=/opt/benchlab/.benchlab/airflow
+    AIRFLOW_HOME=/opt/benchlab/.benchlab/airflow \
+    TIUP_HOME=/opt/benchlab/.benchlab/tiup
 
 WORKDIR /opt/benchlab
 
@@ -18,15 +19,16 @@ RUN sed -i '/^python3/d' requirements-debian.txt \
     && bin/setup packages \
     && rm -rf /var/lib/apt/lists/*
 
-COPY requirements.txt ./
-RUN bin/setup requirements && .venv/bin/uv cache clean && rm -rf /root/.cache
+COPY requirements.txt requirements-celery.txt requirements-logins.txt ./
+RUN bin/setup requirements celery-requirements logins && .venv/bin/uv cache clean && rm -rf /root/.cache
 
 COPY . .
 RUN bin/setup benchlab \
     && .venv/bin/python -m compileall -q dags include plugins \
     && useradd --uid 10001 --create-home benchlab \
     && rm -rf .benchlab/setup.lock .benchlab/logs \
-    && install --directory --owner=benchlab --group=benchlab .benchlab "$AIRFLOW_HOME" "$AIRFLOW_HOME/logs" \
+    && install --directory --owner=benchlab --group=benchlab \
+        .benchlab "$AIRFLOW_HOME" "$AIRFLOW_HOME/logs" /run/benchlab \
     && chown -R benchlab:benchlab .benchlab
 
 USER 10001

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import threading
 import tomllib
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,7 @@ from benchlab import targets
 from benchlab.cli.main import COMMANDS
 from benchlab.targets.local import TOOLS
 from tests import layers
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 LOCKED = ("requirements", "requirements-celery", "requirements-logins", "requirements-dev")
@@ -59,8 +64,26 @@ ONLY_IN_CONTAINERS = {
     "AIRFLOW__API__SECRET_KEY_CMD",
     # Every address of its container, of which docker publishes one port on loopback.
     "AIRFLOW__API__HOST",
+    # Who logs in, and how.
+    "AIRFLOW__CORE__AUTH_MANAGER",
+    "AIRFLOW__FAB__CONFIG_FILE",
+    "AIRFLOW__FAB__SESSION_MAX_LIFETIME_MINUTES",
+    "AIRFLOW__FAB__ENABLE_PROXY_FIX",
+    "AIRFLOW__FAB__COOKIE_SECURE",
+    # For workers beside the scheduler.
+    "AIRFLOW__CELERY__BROKER_URL_CMD",
+    "AIRFLOW__CELERY__WORKER_PREFETCH_MULTIPLIER",
+    "AIRFLOW__CELERY__TASK_ACKS_LATE",
+    "AIRFLOW__CELERY__SYNC_PARALLELISM",
+    "AIRFLOW__CELERY__OPERATION_TIMEOUT",
+    "AIRFLOW__CELERY__TASK_PUBLISH_MAX_RETRIES",
+    "AIRFLOW__CELERY_BROKER_TRANSPORT_OPTIONS__VISIBILITY_TIMEOUT",
+    "AIRFLOW__OPERATORS__DEFAULT_QUEUE",
+    "AIRFLOW__SCHEDULER__TASK_QUEUED_TIMEOUT",
+    "AIRFLOW__EXECUTION_API__JWT_EXPIRATION_TIME",
 }
-ADDRESSES = {"AIRFLOW__CORE__EXECUTION_API_SERVER_URL", "AIRFLOW__API__BASE_URL"}
+ADDRESSES = {"AIRFLOW__CORE__EXECUTION_API_SERVER_URL", "AIRFLOW__API__BASE_URL", "BENCHLAB_URL"}
+CAMPAIGNS = ("scheduler", "triggerer", "worker", "worker-local", "worker-release")
 NOT_IN_CONTAINERS = {
     "AIRFLOW__API__HOST",
     # An argument of the API server's command.
@@ -70,9 +93,17 @@ NOT_IN_CONTAINERS = {
 
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
-    """docker-compose.yaml as it is written."""
-    loaded: dict[str, Any] = yaml.safe_load(COMPOSE_FILE.read_text())
+    """docker-compose.yaml without any variable set, with the services of every profile."""
+    text = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", COMPOSE_FILE.read_text())
+    loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
+
+
+@pytest.fixture(scope="module")
+def ours(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The services that run our image."""
+    services = compose["services"].items()
+    return {name: one for name, one in services if one["image"].startswith("benchlab:")}
 
 
 # ---------------------------------------------------------------- requirements
@@ -298,11 +329,14 @@ def test_importing_the_core_is_quick() -> None:
 
 
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="there is no docker-compose")
-def test_docker_compose_accepts_the_file() -> None:
+@pytest.mark.parametrize(
+    "profiles", [(), ("--profile", "celery", "--profile", "tls")], ids=["default", "every profile"]
+)
+def test_docker_compose_accepts_the_file(profiles: tuple[str, ...]) -> None:
     """Valid without any variable set and before any secret was made."""
     bare = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
     done = subprocess.run(
-        ["docker-compose", "--file", str(COMPOSE_FILE), "config", "--quiet"],
+        ["docker-compose", *profiles, "--file", str(COMPOSE_FILE), "config", "--quiet"],
         env=bare,
         capture_output=True,
         text=True,
@@ -311,12 +345,77 @@ def test_docker_compose_accepts_the_file() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_services_are_published_on_loopback_only(compose: dict[str, Any]) -> None:
-    """Nobody else on the network reaches Airflow or a database."""
-    published = [port for one in compose["services"].values() for port in one.get("ports", [])]
-    assert published
-    assert all(str(port).startswith("127.0.0.1:") for port in published)
+def test_nothing_but_caddy_is_published_beyond_loopback(compose: dict[str, Any]) -> None:
+    """Nobody else on the network reaches Airflow without TLS, or a database at all."""
+    services = dict(compose["services"])
+    caddy = services.pop("caddy")
+    assert (caddy["ports"], caddy["profiles"]) == (["443:443"], ["tls"])
+    published = [port for one in services.values() for port in one.get("ports", [])]
+    assert published == ["127.0.0.1:8080:8080"]
     assert not any(one.get("network_mode") == "host" for one in compose["services"].values())
+
+
+def test_no_service_can_fill_the_machine(compose: dict[str, Any]) -> None:
+    """Each has a limit of CPU and memory, and its log is rotated."""
+    for name, service in compose["services"].items():
+        assert re.fullmatch(r"\d+[mg]", service["mem_limit"]), name
+        # A quota would slow down the servers that are measured: there, none is the default.
+        assert (service["cpus"] > 0) == (name not in ("scheduler", "worker-local")), name
+        log = service["logging"]
+        assert (log["driver"], set(log["options"])) == ("json-file", {"max-size", "max-file"}), name
+
+
+def test_services_start_again(compose: dict[str, Any]) -> None:
+    """Those that exit without their database come back with it; `airflow-init` runs once."""
+    for name, service in compose["services"].items():
+        assert service["restart"] == ("no" if name == "airflow-init" else "unless-stopped"), name
+
+
+def test_every_path_that_is_written_is_a_volume_or_in_memory(
+    compose: dict[str, Any], ours: dict[str, dict[str, Any]]
+) -> None:
+    """The root of every container is read-only, also to who breaks into one."""
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    written = re.findall(r"(?:BENCHLAB|AIRFLOW|TIUP)_HOME=(\S+)", dockerfile)
+    assert len(written) == 3
+    for name, service in compose["services"].items():
+        assert service["read_only"] is True, name
+        assert "no-new-privileges:true" in service["security_opt"], name
+    for name, service in ours.items():
+        at = {mount.split(":")[1] for mount in service["volumes"] if not mount.endswith(":ro")}
+        at |= {one.split(":")[0] for one in service["tmpfs"]}
+        passwords = "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
+        paths = [service["environment"].get(one) for one in ("BENCHLAB_LOCK", passwords)]
+        for path in [*written, "/tmp/any", *filter(None, paths)]:
+            assert any(path.startswith(f"{one}/") or path == one for one in at), f"{name}: {path}"
+
+
+def test_all_containers_share_the_lock_of_the_machine(ours: dict[str, dict[str, Any]]) -> None:
+    """Two containers do not measure at once; a campaign goes on in a container that is replaced."""
+    assert {one["environment"]["BENCHLAB_LOCK"] for one in ours.values()} == {
+        "/run/benchlab/benchlab.lock"
+    }
+    assert all("benchlab-lock:/run/benchlab" in one["volumes"] for one in ours.values())
+    # The image creates the folder: a new volume takes over its owner.
+    assert " /run/benchlab" in (ROOT / "Dockerfile").read_text()
+    # Docker names a container anew each time, and a campaign asks where it began.
+    assert all("hostname" in ours[name] for name in ("scheduler", "worker-local"))
+
+
+def test_a_trial_ends_before_its_container(compose: dict[str, Any]) -> None:
+    """What runs tasks has time to finish them, and the API server still takes their results."""
+    for name in CAMPAIGNS:
+        service = compose["services"][name]
+        assert service["depends_on"]["api-server"] == {"condition": "service_healthy"}, name
+        assert service["stop_grace_period"] == ("60s" if name == "triggerer" else "30m"), name
+
+
+def test_only_what_runs_campaigns_can_rent(ours: dict[str, dict[str, Any]]) -> None:
+    """The pages' server, which others reach, has no credentials of AWS."""
+    for name, service in ours.items():
+        has = {"aws_credentials"} & {*service["secrets"]}
+        assert bool(has) == (name in CAMPAIGNS), name
+        assert ("AWS_SHARED_CREDENTIALS_FILE" in service["environment"]) == bool(has), name
 
 
 def test_every_service_has_a_health_check(compose: dict[str, Any]) -> None:
@@ -325,22 +424,21 @@ def test_every_service_has_a_health_check(compose: dict[str, Any]) -> None:
         assert service.get("healthcheck", {}).get("test"), name
 
 
-def test_what_is_mounted_exists_and_lies_where_the_image_has_it(compose: dict[str, Any]) -> None:
-    """A folder of the checkout takes the place of its copy in the image; a volume is declared."""
-    dockerfile = (ROOT / "Dockerfile").read_text()
-    (image,) = re.findall(r"^WORKDIR (\S+)", dockerfile, re.MULTILINE)
-    copied = (ROOT / ".dockerignore").read_text().splitlines()
-    mounted = [
+def test_no_code_is_mounted(compose: dict[str, Any]) -> None:
+    """An image is a release as a whole; the checkout gives configurations, and what Caddy reads."""
+    mounted = {
         mount for one in compose["services"].values() for mount in one.get("volumes", []) if mount
-    ]
-    assert len(mounted) > 10
-    for source, target, *mode in (mount.split(":") for mount in mounted):
-        if source.startswith("./"):
-            assert (ROOT / source).is_dir(), source
-            assert f"!{source[2:]}" in copied, source
-            assert (target, mode) == (f"{image}/{source[2:]}", ["ro"])
-        else:
-            assert source in compose["volumes"], source
+    }
+    folders = {mount for mount in mounted if mount.startswith((".", "/"))}
+    assert folders == {
+        "./configs:/opt/benchlab/configs",
+        "./Caddyfile:/etc/caddy/Caddyfile:ro",
+        "./certificates:/certificates:ro",
+    }
+    assert {mount.split(":")[0] for mount in mounted - folders} == {*compose["volumes"]}
+    copied = (ROOT / ".dockerignore").read_text().splitlines()
+    lines = re.findall(r"^COPY (.+) \./$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert {f"!{name}" for line in lines for name in line.split()} <= {*copied}
     for name in re.findall(r'"(bin/[a-z-]+)"', json.dumps(compose["services"])):
         assert os.access(ROOT / name, os.X_OK), name
 
@@ -358,6 +456,16 @@ def test_the_page_has_the_reports_that_the_scheduler_writes(compose: dict[str, A
     address = services["scheduler"]["environment"]["AIRFLOW__API__BASE_URL"]
     published = services["api-server"]["ports"][0].rpartition(":")[0]
     assert address == f"http://{published}"
+    # One variable says where people find it: Caddy answers there.
+    assert COMPOSE_FILE.read_text().count("${BENCHLAB_URL:-") == 2
+    assert "\n{$BENCHLAB_URL} {" in (ROOT / "Caddyfile").read_text()
+
+
+def test_every_variable_is_explained() -> None:
+    """Nobody has to read docker-compose.yaml to find what can be set."""
+    used = set(re.findall(r"\$\{(BENCHLAB_\w+)", COMPOSE_FILE.read_text()))
+    text = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
+    assert not {name for name in used if f"`{name}" not in text}
 
 
 def test_images_are_pinned(compose: dict[str, Any]) -> None:
@@ -406,9 +514,14 @@ def test_secrets_are_random_private_and_kept(tmp_path: Path) -> None:
         path.name: path.read_text() for path in _make_secrets(tmp_path / "a").iterdir()
     } == before
     other = {path.name: path.read_text() for path in _make_secrets(tmp_path / "b").iterdir()}
-    assert not set(before.values()) & set(other.values())
+    assert set(before.values()) & set(other.values()) == {""}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert set(json.loads(before["airflow_passwords"])) == {"admin"}
+    # These come from AWS and from a login provider; containers do not start without a file.
+    assert {name for name, text in before.items() if not text} == {
+        "aws_credentials",
+        "login_client_secret",
+    }
 
 
 def _make_secrets(checkout: Path) -> Path:
@@ -441,35 +554,38 @@ def test_the_entry_point_hands_secrets_over(tmp_path: Path) -> None:
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
 
 
-def test_compose_configures_airflow_as_make_up_does(compose: dict[str, Any]) -> None:
+def test_compose_configures_airflow_as_make_up_does(ours: dict[str, dict[str, Any]]) -> None:
     """The same options with the same values, but for what containers need otherwise."""
     from benchlab_airflow.local.airflow_home import SETTINGS
 
-    ours = {
+    settings = {
         f"AIRFLOW__{section.upper()}__{option.upper()}": value
         for section, options in SETTINGS.items()
         for option, value in options.items()
     }
-    server = compose["services"]["api-server"]
+    server = ours["api-server"]
     assert server["command"][-2:] == ["--workers", SETTINGS["api"]["workers"]]
-    expected = {key: value for key, value in ours.items() if key not in NOT_IN_CONTAINERS}
-    for name in ("api-server", "scheduler", "dag-processor", "triggerer", "airflow-init"):
+    expected = {key: value for key, value in settings.items() if key not in NOT_IN_CONTAINERS}
+    for name, service in ours.items():
         theirs = {
             key: str(value)
-            for key, value in compose["services"][name]["environment"].items()
+            for key, value in service["environment"].items()
             if key.startswith("AIRFLOW__") and key not in ONLY_IN_CONTAINERS
         }
         assert theirs == expected, name
     assert set(server["environment"]) >= ONLY_IN_CONTAINERS
-    assert set(ours) >= NOT_IN_CONTAINERS
+    assert set(settings) >= NOT_IN_CONTAINERS
 
 
 def test_compose_names_options_that_airflow_has(compose: dict[str, Any], tmp_path: Path) -> None:
     """A misspelt option would be ignored without a word."""
     program = (
         "import json\n"
+        "from importlib.util import find_spec\n"
         "from airflow.configuration import conf\n"
         "sections = conf.configuration_description\n"
+        "print(json.dumps([name for name in ('celery', 'fab')"
+        " if find_spec(f'airflow.providers.{name}') is None]))\n"
         "print(json.dumps({name: list(one['options']) for name, one in sections.items()}))\n"
     )
     done = subprocess.run(
@@ -479,12 +595,107 @@ def test_compose_names_options_that_airflow_has(compose: dict[str, Any], tmp_pat
         text=True,
         check=True,
     )
-    known = json.loads(done.stdout.splitlines()[-1])
+    lacking, known = map(json.loads, done.stdout.splitlines()[-2:])
     for service in compose["services"].values():
         for key in service.get("environment", {}):
             if key.startswith("AIRFLOW__"):
                 _, section, option = key.lower().split("__")
+                if section.partition("_")[0] in lacking:
+                    continue  # of a provider that only the image has
                 assert option.removesuffix("_cmd") in known[section], key
+
+
+# ---------------------------------------------------------------- workers, TiUP
+
+
+def _program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("crashes", [False, True], ids=["told to end", "one crashes"])
+def test_workers_of_a_container_finish_their_tasks_and_end_together(
+    tmp_path: Path, crashes: bool
+) -> None:
+    """SIGTERM lets each finish. Half a container, which could not give back, starts again whole."""
+    _program(
+        tmp_path / "bin" / "airflow",
+        f"trap 'sleep 0.2; echo finished $4 $6; exit 0' TERM; echo began\n"
+        f'[ {int(crashes)} = 0 ] || [ "$4" != release:default ] || exit 3\n'
+        "while :; do sleep 0.05; done",
+    )
+    workers = subprocess.Popen(
+        [str(ROOT / "bin/workers"), "local:default:1", "release:default:2"],
+        env={"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert workers.stdout is not None
+    assert [workers.stdout.readline() for _ in range(2)] == ["began\n"] * 2
+    if not crashes:
+        workers.terminate()
+    ended, _ = workers.communicate(timeout=60)
+    finished = ["finished local:default 1", "finished release:default 2"]
+    assert sorted(ended.splitlines()) == (finished[:1] if crashes else finished)
+    assert workers.returncode == (3 if crashes else 0)
+
+
+@pytest.fixture
+def tiup_mirror(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The address of a mirror with an archive of TiUP, and the archive's hash."""
+    served = tmp_path / "mirror"
+    _program(served / "tiup", 'echo "$*" >>"$TIUP_HOME/said"')
+    for machine in ("amd64", "arm64"):
+        with tarfile.open(served / f"tiup-linux-{machine}.tar.gz", "w:gz") as archive:
+            archive.add(served / "tiup", "tiup")
+    digest = hashlib.sha256(next(served.glob(f"*-{_machine()}.tar.gz")).read_bytes()).hexdigest()
+    handler = partial(SimpleHTTPRequestHandler, directory=str(served))
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", digest
+        server.shutdown()
+        thread.join()
+
+
+def _machine() -> str:
+    return {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+
+
+def _fetch_tiup(home: Path, mirror: str, sha256: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {"TIUP_HOME": str(home), "TIUP_MIRRORS": mirror, "BENCHLAB_TIUP_SHA256": sha256}
+    return subprocess.run(
+        [str(ROOT / "bin/fetch-tiup")],
+        env={"PATH": os.environ["PATH"], "NO_PROXY": "127.0.0.1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_tiup_is_fetched_once_and_only_if_it_is_the_wanted_one(
+    tiup_mirror: tuple[str, str], tmp_path: Path
+) -> None:
+    """Another archive is refused with its hash, before anything of it is run."""
+    mirror, sha256 = tiup_mirror
+    home = tmp_path / "tiup"
+    other = _fetch_tiup(home, mirror, "0" * 64)
+    assert other.returncode == 1
+    assert sha256 in other.stderr
+    assert not home.exists()
+
+    assert sha256 in _fetch_tiup(home, mirror, sha256).stdout
+    assert _fetch_tiup(home, mirror, sha256).stdout == ""
+    assert (home / "said").read_text() == f"mirror set {mirror} --silent\n"
+
+
+def test_services_start_without_tiup(tmp_path: Path) -> None:
+    """A mirror that cannot be reached is named, and asked again at the next start."""
+    done = _fetch_tiup(tmp_path / "tiup", f"http://127.0.0.1:{free_port()}")
+    assert done.returncode == 0
+    assert "the release calendar" in done.stdout
+    assert not (tmp_path / "tiup").exists()
 
 
 # ---------------------------------------------------------------- health checks
