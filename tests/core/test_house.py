@@ -65,11 +65,9 @@ ONLY_IN_CONTAINERS = {
     # Every address of its container, of which docker publishes one port on loopback.
     "AIRFLOW__API__HOST",
     # Who logs in, and how.
-    "AIRFLOW__CORE__AUTH_MANAGER",
     "AIRFLOW__FAB__CONFIG_FILE",
     "AIRFLOW__FAB__SESSION_MAX_LIFETIME_MINUTES",
     "AIRFLOW__FAB__ENABLE_PROXY_FIX",
-    "AIRFLOW__FAB__COOKIE_SECURE",
     # For workers beside the scheduler.
     "AIRFLOW__CELERY__BROKER_URL_CMD",
     "AIRFLOW__CELERY__WORKER_PREFETCH_MULTIPLIER",
