@@ -575,6 +575,21 @@ def test_compose_configures_airflow_as_make_up_does(ours: dict[str, dict[str, An
     assert set(settings) >= NOT_IN_CONTAINERS
 
 
+def test_compose_configures_workers_as_the_house_does(ours: dict[str, dict[str, Any]]) -> None:
+    """Every setting of CeleryExecutor, in every service; the profile chooses the executor."""
+    from benchlab_airflow.local.airflow_home import CELERY
+
+    expected = {
+        f"AIRFLOW__{section.upper()}__{option.upper()}": value
+        for section, options in CELERY.items()
+        if section != "core"
+        for option, value in options.items()
+    }
+    for name, service in ours.items():
+        theirs = {key: str(value) for key, value in service["environment"].items()}
+        assert {key: theirs.get(key) for key in expected} == expected, name
+
+
 def test_compose_names_options_that_airflow_has(compose: dict[str, Any], tmp_path: Path) -> None:
     """A misspelt option would be ignored without a word."""
     program = (
