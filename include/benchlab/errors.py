@@ -46,7 +46,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-TAIL_LINES, TAIL_CHARACTERS = 12, 4000
+TAIL_LINES, TAIL_CHARACTERS, LINE_CHARACTERS = 12, 4000, 1000
 # Colours and cursor movements of a terminal (ECMA-48, "CSI").
 _ESCAPE_CODE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 # What the errors of the operating system mean to a person.
@@ -237,12 +237,18 @@ class CommandError(BenchlabError):
         self.output = output = _ESCAPE_CODE.sub("", output)
         ended = "was ended" if exit_code is None else f"ended with exit code {exit_code}"
         message = f"on {host}: `{first_line(command)}` {ended}"
-        tail = "\n".join(output.strip().splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
+        lines = map(_shortened, output.strip().splitlines()[-TAIL_LINES:])
+        tail = "\n".join(lines)[-TAIL_CHARACTERS:]
         if tail:
             message += f"; its last output:\n{tail}"
         if hint:
             message += f"\n{hint}"
         super().__init__(message)
+
+
+def _shortened(line: str) -> str:
+    """A line without its middle, if that is long: a client may quote a statement of a megabyte."""
+    return line if len(line) <= LINE_CHARACTERS else f"{line[:LINE_CHARACTERS]} ... {line[-200:]}"
 
 
 class TooMuchOutputError(TargetError):
@@ -299,6 +305,17 @@ class UnsoundReportError(PublishError):
 
 class EvidenceError(BenchlabError):
     """An evidence bundle cannot be made or read; the text names the bundle or the file in it."""
+
+
+@contextlib.contextmanager
+def naming(path: object) -> Iterator[None]:
+    """Give an error of the operating system the path that it lacks, as one of a full disk does."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def told(error: OSError) -> str:

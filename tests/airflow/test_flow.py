@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,16 @@ DESCRIBE = """
 import json
 import version_comparison as file
 from airflow.sdk import DAG
+from benchlab.errors import EngineError, UnreachableError
+def delays(task, error, cleared=10):
+    policy = task.partial_kwargs["retry_policy"] if task.is_mapped else task.retry_policy
+    found = []
+    for number in range(1, task.retries + 1):
+        decision = policy.evaluate(error, cleared + number, cleared + task.retries)
+        if decision.action.value == "fail":
+            break
+        found.append(decision.retry_delay.total_seconds())
+    return found
 dags = {}
 for name, dag in vars(file).items():
     if isinstance(dag, DAG) and dag.dag_id == name:
@@ -36,7 +47,9 @@ for name, dag in vars(file).items():
                     "rule": str(task.trigger_rule.value),
                     "timeout": task.execution_timeout is not None,
                     "answer_within": getattr(task, "response_timeout", None) is not None,
-                    "retries": task.retries, "retry_s": task.retry_delay.total_seconds(),
+                    "retries": task.retries,
+                    "link_s": delays(task, UnreachableError("down")),
+                    "server_s": delays(task, EngineError("a parameter is refused")),
                     "fields": sorted(task.params),
                     "downstream": sorted(task.downstream_task_ids),
                     "upstream": sorted(task.upstream_task_ids),
@@ -224,13 +237,27 @@ def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> No
         assert task["mapped"]
         assert task["one_at_a_time"] == 1
         # A trial and the deployment before it may each fail as often as the campaign tries them.
-        assert task["retries"] >= 2 * (state.TRIES - 1)
+        assert len(task["server_s"]) >= 2 * (state.TRIES - 1)
 
 
-def test_a_plan_waits_for_a_mirror_that_does_not_answer(dag: dict[str, Any]) -> None:
-    """It is tried again when the network may have come back: the next week has another nightly."""
-    plan = dag["tasks"]["plan"]
-    assert plan["retries"] * plan["retry_s"] >= 240
+def test_what_comes_back_is_waited_for_by_every_task(airflow_env: dict[str, str]) -> None:
+    """Links and mirrors for ten minutes at least, sooner at first; also after a task was cleared.
+
+    What another try would hardly mend costs one, and of a trial as many as the campaign counts;
+    giving hosts back is tried as long whatever fails.
+    """
+    for name, dag in describe(airflow_env).items():
+        for task_id, task in dag["tasks"].items():
+            if task_id == "approve":
+                continue
+            waits = task["link_s"]
+            assert sum(waits) >= 600, (name, task_id)
+            assert waits[0] <= 30
+            assert all(before <= after <= 300 for before, after in pairwise(waits))
+            if task_id == "give_back":
+                assert task["server_s"] == waits
+            elif not task_id.endswith("trials"):
+                assert len(task["server_s"]) == 1
 
 
 def test_a_repetition_with_nothing_to_do_skips_nothing_after_it(dag: dict[str, Any]) -> None:

@@ -273,7 +273,8 @@ def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
     run = airflow.trigger("leaked")
     machine.wait_for("leaked", "deploy baseline")
     airflow.api.call("PATCH", run, {"state": "failed"})
-    wait("the teardown", lambda: airflow.tasks(run)["give_back"][0]["state"] == "failed")
+    given_up = lambda: airflow.tasks(run)["give_back"][0]["state"] == "failed"  # noqa: E731
+    wait("the teardown, tried for ten minutes", given_up, limit_s=1500)
     assert airflow.ended(run) == "failed", "a leaked machine never looks green"
     assert airflow.tasks(run)["give_back"][0]["state"] == "failed"
     assert cloud.holdings()["instances"]

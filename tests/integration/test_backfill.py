@@ -255,8 +255,8 @@ def _the_change_is_found_again(machine: Machine) -> None:
 def test_what_is_cleared_of_a_complete_run_publishes_and_measures_nothing(
     calendar: Calendar,
 ) -> None:
-    """`publish` alone, whose destination is mended by now; a trial; all; and the campaign's id in
-    the form of another run. Airflow clears `plan` and `register` with each of them.
+    """`publish` alone, whose destination is mended by now; `provision`; a trial; all; and the
+    campaign's id in the form of another run. Airflow clears `plan` and `register` with each.
     """
     calendar.unpause(RELEASES)
     calendar.backfill()
@@ -269,7 +269,7 @@ def test_what_is_cleared_of_a_complete_run_publishes_and_measures_nothing(
     assert calendar.cleared(RELEASES, run, "publish")["state"] == "success"
     assert report.read_bytes() == text
     at, steps = report.stat().st_mtime_ns, progress.read_bytes()
-    for tasks in ([["trials", 0]], ["validate"], None):
+    for tasks in (["provision"], [["trials", 0]], ["validate"], None):
         assert calendar.cleared(RELEASES, run, *(tasks or []))["state"] == "success"
     again = calendar.triggered(RELEASES, campaign=campaign.id)
     assert again["state"] == "success"

@@ -16,6 +16,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from benchlab.errors import naming
 from benchlab.language import Message, Said
 from benchlab.plan.steps import Stage
 
@@ -94,7 +95,7 @@ class ProgressLog:
     def write(self, step: ProgressNote) -> None:
         """Append a step in a single write, so that lines of concurrent writers do not mix."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab", buffering=0) as file:
+        with naming(self.path), self.path.open("ab", buffering=0) as file:
             file.write(json.dumps(asdict(step)).encode() + b"\n")
 
     def read(self, offset: int = 0) -> tuple[list[ProgressNote], int]:

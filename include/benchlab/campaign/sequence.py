@@ -15,7 +15,7 @@ from typing import Any
 from benchlab import workloads
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
-from benchlab.campaign import calm, equal_load, recovery, trial
+from benchlab.campaign import calm, equal_load, recovery, room, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.looking import look
 from benchlab.campaign.money import Money
@@ -258,6 +258,7 @@ class TrialSequence:
         except (LockHeldError, StoreError, NotMeasuredError):
             raise
         except BenchlabError as error:
+            room.tell_full(error, self.home, self.campaign.id, self.deployment)
             self._note("prepare", "failed", f"{name}, try {tries} of {TRIES}: {error}")
             # A loss of hosts is no failed try: their replacement prepares this deployment, too.
             if not self.recovery.note_lost():
@@ -317,7 +318,7 @@ class TrialSequence:
         self._to("try", planned, attempt, tries=tries)
         try:
             return self._begin_trial(planned, attempt, results, tries)
-        except NotMeasuredError:
+        except (NotMeasuredError, StoreError):
             raise
         except BenchlabError as error:
             return self._failed(planned, attempt, error)
@@ -336,7 +337,7 @@ class TrialSequence:
             self._to("measure", planned, begun.attempt)
             collected = self.recovery.whole(collected)
             result = self._keep(collected)
-        except NotMeasuredError:
+        except (NotMeasuredError, StoreError):  # a store that is full or away is no fault of a trial
             raise
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)
@@ -407,6 +408,7 @@ class TrialSequence:
     def _failed(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
         """Store a trial as invalid if this was its last try; else raise TryFailedError."""
         tries = self._tries(planned, attempt)
+        room.tell_full(error, self.home, self.campaign.id, self.deployment)
         note = f"{planned.title}, try {tries} of {TRIES}: {error}"
         self._note("trial", "failed", note)
         if tries < TRIES:

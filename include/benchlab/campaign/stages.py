@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchlab import targets
 from benchlab.analysis.gates import columns
-from benchlab.campaign import removal, resuming, step_times
+from benchlab.campaign import removal, resuming, room, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.diagnosing import OBSERVERS, Diagnosing
 from benchlab.campaign.money import Money
@@ -232,6 +232,7 @@ class CampaignRun(StoredCampaign):
         """
         self._refuse_if_ended()
         self._refuse_if_nothing_is_left()
+        room.refuse_full(self.home, self.campaign.id)
         self.note("register", "check the machine")
         acquired = False
         try:
@@ -440,11 +441,14 @@ class CampaignRun(StoredCampaign):
 
         If something could not be given back, the error gets a note with the command that does so.
         """
+        ended = True
         if not isinstance(error, PublishError):
-            self.end_as_failed(error)
+            ended = self.end_as_failed(error)
         else:  # everything has been measured
             self.fail("validate" if isinstance(error, UnsoundReportError) else "publish", error)
         self._give_back_because_of(error)
+        if not ended:  # the disk may have been full of what was given back
+            self.end_as_failed(error)
 
     def _give_back_because_of(self, error: BaseException) -> None:
         try:
@@ -456,13 +460,20 @@ class CampaignRun(StoredCampaign):
             error.add_note(self.how_to_give_back)
             self.fail(GIVE_BACK[0], another)
 
-    def end_as_failed(self, error: BaseException) -> None:
-        """Record that the campaign failed; if that is impossible, the error gets a note."""
+    def fail(self, of: str, error: BaseException) -> None:
+        """See :meth:`StoredCampaign.fail`; a disk that is full is told with the error."""
+        room.tell_full(error, self.home, self.campaign.id, self.target)
+        super().fail(of, error)
+
+    def end_as_failed(self, error: BaseException) -> bool:
+        """Record that the campaign failed; False, and a note of the error, where that failed."""
         self.fail("", error)
         try:
             self.store.finish(self.campaign.id, "failed")
         except (StoreError, KeyboardInterrupt) as another:
             error.add_note(str(another) or "interrupted again")
+            return False
+        return True
 
     def leave_nothing(self, error: BaseException) -> None:
         """Remove what :meth:`create` wrote, so that the id is free again.

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple
 
 import pydantic
 
-from benchlab.errors import NotMeasuredError, StoreError
+from benchlab.errors import NotMeasuredError, StoreError, naming
 from benchlab.hosts.lock import fence
 from benchlab.language import Said
 from benchlab.plan.report_type import Side
@@ -326,7 +326,7 @@ class StateFile:
             transition: the one that led to the state.
         """
         part = self.path.with_suffix(".part")
-        with part.open("wb") as file:
+        with naming(self.path), part.open("wb") as file:
             file.write(_adapter().dump_json(state, indent=1))
             file.flush()
             os.fsync(file.fileno())

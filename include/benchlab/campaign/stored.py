@@ -22,6 +22,7 @@ from benchlab.errors import (
     SpecError,
     StoreError,
     UnsoundReportError,
+    told,
 )
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -330,7 +331,10 @@ class StoredCampaign:
             of: the stage or task; empty for the whole campaign.
         """
         said = sayings(error)
-        self.note("failed", of, "\n".join(map(str, said)))
+        try:
+            self.note("failed", of, "\n".join(map(str, said)))
+        except OSError as another:
+            error.add_note(told(another))
         try:
             failure = self.store.failure(self.campaign.id) or NO_FAILURE
             # An error of the verdict follows from an earlier failure, which says more.

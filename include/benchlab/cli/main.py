@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from benchlab.errors import BenchlabError, told
+from benchlab.errors import BenchlabError
 
 # The modules of this package with their commands, each in the order of declaration; the modules in
 # the order of `benchlab --help`.
@@ -135,7 +135,10 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        print(f"error: {told(error)}", file=sys.stderr)
+        from benchlab.language import sayings  # only a failure waits for it
+
+        for text in (*sayings(error), *getattr(error, "__notes__", ())):
+            print(f"error: {text}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
 

@@ -35,6 +35,7 @@ from benchlab.errors import (
     TargetError,
     TooMuchOutputError,
     meaning_of,
+    naming,
 )
 from benchlab.hosts import place
 
@@ -79,6 +80,19 @@ class JobStatus:
 
     state: Literal["absent", "running", "complete", "lost"]
     exit_code: int | None = None
+
+
+@dataclass(frozen=True)
+class Space:
+    """The file system on which a campaign's directory is: ``/data`` has 2**30 of 2**40 bytes free.
+
+    Attributes:
+        free, size: in bytes.
+    """
+
+    path: str
+    free: int
+    size: int
 
 
 class Executor(Protocol):
@@ -149,6 +163,13 @@ class Executor(Protocol):
 
     def upload(self, source: Path, path: Path) -> None:
         """Copy a file from this machine to the host, as a whole or not at all."""
+
+    def space(self) -> Space:
+        """How full the disk of the campaign's directory is.
+
+        Raises:
+            CommandError, OSError: the directory does not exist.
+        """
 
     def end_processes(self) -> int:
         """End every process with this campaign's tag; returns how many there were.
@@ -302,7 +323,7 @@ class LocalExecutor:
         descriptor = os.open(
             part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o644
         )
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with naming(path), os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         part.replace(path)
 
@@ -310,6 +331,10 @@ class LocalExecutor:
         part = path.with_name(path.name + ".part")
         shutil.copyfile(source, part)
         part.replace(path)
+
+    def space(self) -> Space:
+        found = shutil.disk_usage(self._directory)
+        return Space(str(self._directory), found.free, found.total)
 
     def end_processes(self) -> int:
         place.refuse_unseen(self._directory)

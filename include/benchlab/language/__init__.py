@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, told
 
 if TYPE_CHECKING:
     import babel
@@ -83,6 +83,8 @@ def sayings(error: BaseException) -> tuple[Said, ...]:
     """
     if isinstance(error, KeyboardInterrupt):
         return (message("failure-interrupted"),)
+    if isinstance(error, OSError):
+        return (told(error), *(arg for arg in error.args if isinstance(arg, Message)))
     if not isinstance(error, BenchlabError):
         return (message("failure-unforeseen", kind=type(error).__name__),)
     lines = [

@@ -17,7 +17,7 @@ import json
 import os
 from pathlib import Path, PurePosixPath
 
-from benchlab.errors import LockHeldError, TargetError
+from benchlab.errors import LockHeldError, TargetError, naming
 from benchlab.home import Home
 from benchlab.hosts import logins
 from benchlab.hosts.executor import end_process
@@ -40,7 +40,8 @@ SOURCE_FILE = "dataset_source"
 def write(path: Path, text: str) -> None:
     """Replace a file atomically: a concurrent reader finds the old text or the new one."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
+    with naming(path):
+        part.write_text(text, encoding="utf-8")
     part.replace(path)
 
 

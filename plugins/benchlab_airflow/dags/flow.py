@@ -32,6 +32,7 @@ from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
 from benchlab_airflow.dags import about, queues, stages, trigger_form
+from benchlab_airflow.dags.retrying import RETRIES, Again
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators.approval import CampaignApproval
 from benchlab_airflow.operators.plan_operator import PlanOperator
@@ -101,8 +102,6 @@ def build(
         planned = PlanOperator(
             task_id="plan",
             report_file=str(report_file),
-            retries=2,
-            retry_delay=timedelta(minutes=2),  # it asks mirrors, which may be out of reach
             **notify.of_failure(),
         )
         approval = [CampaignApproval(task_id="approve", retries=0)] if target.can.rents else []
@@ -167,12 +166,15 @@ def _dag(spec: ReportSpec, doc_md: str, queue: str) -> DAG:
         default_args={
             "owner": "benchlab",
             "queue": queue,
-            "retries": 1,
-            # A link to a host that is down for half a minute costs a try, not the campaign.
-            "retry_delay": timedelta(seconds=30 if on_fleet else 5),
             "execution_timeout": STAGE_LIMIT,
+            **Again(_first_delay(on_fleet=on_fleet)).as_arguments(),
         },
     )
+
+
+def _first_delay(*, on_fleet: bool) -> timedelta:
+    # A link to a host that is down for half a minute costs a try, not the campaign.
+    return timedelta(seconds=30 if on_fleet else 5)
 
 
 def _shown_as(group_id: str, title: str) -> TaskGroup:
@@ -200,13 +202,15 @@ def _judged(planned: PlanOperator) -> XComArg:
 def _long_view(planned: PlanOperator) -> XComArg:
     # A teardown that cannot fail the run: Airflow ignores it when it looks for the leaves that
     # decide the run's state, so that `verdict` decides as if nothing came after it.
-    task_ = task(notify.long_view, execution_timeout=LONG_VIEW_LIMIT, retries=1)
+    task_ = task(notify.long_view, execution_timeout=LONG_VIEW_LIMIT)
     return task_().as_teardown(setups=planned)
 
 
 def _given_back(target: str, registered: XComArg, queue: str) -> XComArg:
     first = {**queues.FIRST, "queue": queue}
-    given_back = task(stages.give_back, retries=3, **first, **notify.of_failure())(target)
+    # Whatever fails: hosts cost money until they are given back.
+    again = Again(_first_delay(on_fleet=False), comes_back=(Exception,)).as_arguments()
+    given_back = task(stages.give_back, **again, **first, **notify.of_failure())(target)
     return given_back.as_teardown(setups=registered, on_failure_fail_dagrun=True)
 
 
@@ -246,15 +250,15 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
     Airflow runs a retried task after its successors, and `airflow dags test` runs mapped tasks in
     arbitrary order.
     """
+    # The campaign itself limits a trial's tries; Airflow's limit must not be reached first.
+    others = TRIAL_RETRIES if deferrable else LOCAL_RETRIES
+    again = Again(_first_delay(on_fleet=deferrable), max(RETRIES, others), others)
     return TrialOperator.partial(
         task_id=task_id,
         attempt=attempt,
         deferrable=deferrable,
         max_active_tis_per_dagrun=1,
-        # The campaign itself limits a trial's tries; Airflow's limit must not be reached first.
-        retries=TRIAL_RETRIES if deferrable else LOCAL_RETRIES,
-        # On a fleet, a link that is down for half a minute must cost one try only.
-        retry_delay=timedelta(seconds=30 if deferrable else 5),
+        **again.as_arguments(),
         execution_timeout=TRIAL_LIMIT,
         # Until it has ended, the title of the trial that the plan has in this place.
         map_index_template="{{ trial_title | default(task.planned) }}",

@@ -35,6 +35,7 @@ from benchlab.hosts.executor import (
     TAG,
     Completed,
     JobStatus,
+    Space,
     as_text,
 )
 from benchlab.hosts.fleet import MIRRORS, FleetHost
@@ -182,6 +183,11 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
                     timeout_s=OUTPUT_LIMIT_S,
                 )
                 sent += len(piece)
+
+    def space(self) -> Space:
+        asked = ["df", "--output=avail,size", "-B1", str(self._jobs.parent)]
+        free, size = self.run(asked).stdout.split()[-2:]
+        return Space(str(self._jobs.parent), int(free), int(size))
 
     def end_processes(self) -> int:
         """See :class:`benchlab.hosts.executor.Executor`; runs as root, to reach all users."""

@@ -1287,6 +1287,7 @@ failure-run-deleted = its run was deleted in Airflow
 failure-rejected = rejected by { $who }; nothing was rented
 failure-not-approved = nobody approved it within { $days } days; nothing was rented
 failure-unforeseen = an unexpected error ({ $kind }); see the log
+disk-full = { $host }: { $free } GiB are free in { $path }, and { $needed } GiB have to be: make room there, then repeat what failed; what was measured is kept
 failure-too-long = ended because it exceeded its time limit
 failure-unknown = { $task } failed; its log says why
 

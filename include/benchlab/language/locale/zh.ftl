@@ -1192,6 +1192,7 @@ failure-run-deleted = 它的运行已在 Airflow 中被删除
 failure-rejected = 被 { $who } 拒绝；没有租用任何主机
 failure-not-approved = { $days } 天内无人批准；没有租用任何主机
 failure-unforeseen = 意外错误（{ $kind }）；见日志
+disk-full = { $host }：{ $path } 只剩 { $free } GiB，至少需要 { $needed } GiB：请在那里腾出空间，再重做失败的步骤；已测得的结果都保留
 failure-too-long = 因超过时间上限而被终止
 failure-unknown = { $task } 失败；原因见其日志
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from benchlab.errors import BenchlabError, PublishError
+from benchlab.errors import BenchlabError, PublishError, naming
 from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish.publisher import BasePublisher, Publication
 
@@ -91,7 +91,8 @@ class PublicationRecord:
     def _write(self, known: _Recorded) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
         # Pydantic's own JSON fails on paths that are not UTF-8.
-        part.write_text(json.dumps(known.model_dump(), indent=1), encoding="utf-8")
+        with naming(self.path):
+            part.write_text(json.dumps(known.model_dump(), indent=1), encoding="utf-8")
         part.replace(self.path)
 
 
