@@ -54,7 +54,7 @@ bench: setup-dev ## Measure Benchlab's own speed; writes build/bench
 study: setup-dev ## Simulate what the verdicts and the long view promise; writes build/study
 	@.venv/bin/python -m tools.study
 
-docs: setup ## Write the pages of all DAGs and published plans into build/docs
+docs: setup ## Write docs/RELIABILITY.md, and the pages of all DAGs and published plans into build/docs
 	@.venv/bin/python -m tools.docs
 
 clean: ## Remove .venv, stamps and caches; results and database servers in .benchlab stay

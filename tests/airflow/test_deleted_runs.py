@@ -92,6 +92,11 @@ def looks(env: dict[str, str], folder: Path, steps: str) -> tuple[list[tuple[lis
     return [tuple(json.loads(one)) for one in said], json.loads(last)[0]
 
 
+@pytest.mark.fault(
+    "a run is deleted while its campaign holds hosts",
+    promise="the reaper gives them back",
+    of="airflow",
+)
 def test_what_a_deleted_run_has_left_is_given_back(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:

@@ -240,6 +240,11 @@ def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> No
         assert len(task["server_s"]) >= 2 * (state.TRIES - 1)
 
 
+@pytest.mark.fault(
+    "a host or a mirror does not answer for ten minutes",
+    promise="every task asks again, after longer and longer pauses",
+    of="airflow",
+)
 def test_what_comes_back_is_waited_for_by_every_task(airflow_env: dict[str, str]) -> None:
     """Links and mirrors for ten minutes at least, sooner at first; also after a task was cleared.
 
@@ -306,6 +311,11 @@ def test_the_page_of_the_dag_explains_it(dag: dict[str, Any]) -> None:
         assert f"**{stage}**" in dag["doc"]
 
 
+@pytest.mark.fault(
+    "a report type is broken",
+    promise="its DAG shows why, and the others are there",
+    of="airflow",
+)
 def test_a_broken_report_type_does_not_take_the_others_with_it(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:
@@ -324,6 +334,11 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
     assert list(dags["invalid_spec_broken_one"]["tasks"]) == ["show_error"]
 
 
+@pytest.mark.fault(
+    "a report type is broken while its campaign runs",
+    promise="the run still gives everything back",
+    of="airflow",
+)
 @pytest.mark.parametrize(
     ("name", "text"),
     [("reports/sysbench_ec2", "note: 2024-13-45\n"), ("topologies/ec2_published", "[" * 1000)],

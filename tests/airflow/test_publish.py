@@ -67,6 +67,11 @@ def endpoint() -> Iterator[str]:
     get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"].reset()
 
 
+@pytest.mark.fault(
+    "the task publish fails",
+    promise="it is tried again, and the run is red until all destinations have the report",
+    of="airflow",
+)
 def test_the_task_is_tried_again_and_the_run_is_red_until_all_have_the_report(
     airflow_env: dict[str, str], endpoint: str, tmp_path: Path
 ) -> None:

@@ -205,6 +205,11 @@ def test_a_demo_stays_away_from_the_database_of_a_live_scheduler(
     assert locks == ()
 
 
+@pytest.mark.fault(
+    "`make demo` is killed",
+    promise="its run has failed, and no scheduler goes on with it",
+    of="airflow",
+)
 def test_a_killed_demo_leaves_no_run_that_a_scheduler_would_take_over(
     group: tuple[Services, list[str]],
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.airflow.conftest import told
 
 # Airflow's own manager with Benchlab's settings; the clocks are what is made up. A DAG was parsed,
@@ -40,6 +42,11 @@ with create_session() as session:
 """
 
 
+@pytest.mark.fault(
+    "parsing the DAGs takes too long twice",
+    promise="no DAG is removed",
+    of="airflow",
+)
 def test_two_killed_parses_in_a_row_remove_no_dag(airflow_env: dict[str, str]) -> None:
     """A campaign goes on; a DAG that is really gone is removed later."""
     assert told(KILLED.format(killed=2), airflow_env) == ["1 False"]

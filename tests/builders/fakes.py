@@ -12,7 +12,7 @@ from typing import Any
 from benchlab.engines.database import SQL_LIMIT_S, USER, written
 from benchlab.engines.server import Availability, BaseEngine, Instance
 from benchlab.errors import CommandError, TargetError
-from benchlab.hosts.executor import Completed, Executor, JobStatus, tagged
+from benchlab.hosts.executor import Completed, Executor, JobStatus, Space, tagged
 from benchlab.hosts.lock import Holder
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
@@ -59,6 +59,7 @@ class FakeExecutor:
         self.files: dict[Path, str] = {}
         self.private: set[Path] = set()
         self.jobs: dict[str, tuple[JobStatus, str]] = {}
+        self.disk = Space("/fake", 2**40, 2**41)
 
     def run(
         self,
@@ -84,6 +85,10 @@ class FakeExecutor:
         self.log.append(f"start {job}")
         self.jobs[job] = self.program(job, command)
         return True
+
+    def space(self) -> Space:
+        """There is room, unless the test says otherwise."""
+        return self.disk
 
     def job_status(self, job: str) -> JobStatus:
         """See :class:`benchlab.hosts.executor.Executor`."""

@@ -1,4 +1,4 @@
-"""The page of the published plans is what the plans say."""
+"""The pages of the published plans and of faults are what plans and tests say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from benchlab import home
 from benchlab.campaign import report_types
 from benchlab.errors import SpecError
-from tools.docs import published_plans
+from tools.docs import published_plans, reliability
 
 PROJECT = home.find().project
 
@@ -53,3 +53,31 @@ def test_each_claim_of_the_page_on_security_has_a_test_that_exists() -> None:
     ):
         for row in table.splitlines():
             assert "](../tests/" in row, row
+
+
+def test_every_fault_that_was_tried_is_on_the_page() -> None:
+    """Under its heading, with its test; and the page in `docs` is that page."""
+    page = reliability.page(home.find())
+    rows = [line for line in page.splitlines() if line.startswith("| ") and "](../tests/" in line]
+    assert len(rows) >= 48
+    assert f"{len(rows)} faults were tried" in page
+    assert all(f"## {heading}\n" in page for heading in reliability.HEADINGS.values())
+    assert (PROJECT / reliability.PLACE).read_text() == page
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["'a', promise='b'", "promise='b', of='disks'", "'a', promise='b', of='elsewhere'"],
+    ids=["no heading", "no fault", "another heading"],
+)
+def test_a_mark_that_is_no_row_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    """By file and test."""
+    shutil.copytree(PROJECT / "configs", tmp_path / "configs")
+    monkeypatch.setenv("BENCHLAB_PROJECT", str(tmp_path))
+    (tmp_path / "tests").mkdir()
+    text = f"@pytest.mark.fault({mark})\ndef test_it(): ...\n"
+    (tmp_path / "tests" / "test_a.py").write_text(text)
+    with pytest.raises(SpecError, match=r"tests/test_a\.py: test_it: its mark is not"):
+        reliability.page(home.find())

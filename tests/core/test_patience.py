@@ -23,6 +23,11 @@ class Server:
         return "here"
 
 
+@pytest.mark.fault(
+    "the database of results is away for ten minutes",
+    promise="it is asked after 1, 2, 4 s and so on, and the campaign goes on",
+    of="results",
+)
 @pytest.mark.parametrize("away_s", [0, 31, 600])
 def test_a_server_that_comes_back_costs_nothing_but_time(away_s: int) -> None:
     """Ten minutes at least; asked soon at first, and every half a minute in the end."""
@@ -33,6 +38,11 @@ def test_a_server_that_comes_back_costs_nothing_but_time(away_s: int) -> None:
     assert sum(server.pauses) < away_s + 31
 
 
+@pytest.mark.fault(
+    "the database of results is gone for good",
+    promise="it is waited for once; hosts are then given back without waiting",
+    of="results",
+)
 def test_a_server_that_is_gone_is_waited_for_once() -> None:
     """What follows fails at once, so that hosts are given back; until the server answers again."""
     server = Server(2 * LIMIT_S)

@@ -46,6 +46,11 @@ def rented(tmp_path: Path, servers: Path) -> Iterator[Rented]:
         yield found
 
 
+@pytest.mark.fault(
+    "the client's host is out of reach for half a minute of a trial",
+    promise="the trial is waited for and counts; another campaign is not disturbed",
+    of="hosts",
+)
 def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: Rented) -> None:
     """Each has its own fleet, from nothing to the report; afterwards there is no instance.
 
@@ -122,6 +127,11 @@ def test_the_plan_of_tpc_c_v520_against_v511_is_measured_by_tiup_bench(rented: R
     assert_nothing_left(rented, plan)
 
 
+@pytest.mark.fault(
+    "the client's host is out of reach for good",
+    promise="it is named, its trial has no figure, and the fleet is given back without SSH",
+    of="hosts",
+)
 @pytest.mark.long  # minutes of waiting; an executor that never reaches its host has its own tests
 def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented) -> None:
     """It is named; the trial has no figure, and the fleet is given back without SSH."""
@@ -144,35 +154,68 @@ def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented)
     assert_nothing_left(rented, "client-lost")
 
 
+@pytest.mark.fault(
+    "the host of a client, or of a PD, TiKV or TiDB server, dies in a trial",
+    promise="it is replaced, both sides are prepared anew, and the pair is measured again",
+    of="hosts",
+)
 @pytest.mark.long  # as the DAG's spot host in test_fleet_dag, here without Airflow
-def test_a_storage_host_that_dies_in_a_trial_is_replaced(rented: Rented) -> None:
+@pytest.mark.parametrize("name", ["client-1", "pd-1", "tikv-2", "tidb-1"])
+def test_a_host_that_dies_in_a_trial_is_replaced(rented: Rented, name: str) -> None:
     """What was measured meanwhile does not count; its pair is measured again, on a whole fleet."""
-    machine = rented.machine
+    machine, id_ = rented.machine, f"died-{name}"
     settings = rented.settings(seconds=15)
-    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "host-died")
-    in_trial(machine, "host-died", run)
-    died = rented.instance("tikv-2")
+    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", id_)
+    in_trial(machine, id_, run)
+    died = rented.instance(name)
     rented.cloud.kill(died)
     said, _ = run.communicate(timeout=LIMIT_S)
     assert run.returncode == 0, said
-    campaign, trials = machine.outcome("host-died")
+    campaign, trials = machine.outcome(id_)
     assert campaign.state == "complete"
     (first,) = [t for t in trials if t.trial == campaign.plan.trials[0] and t.attempt == 1]
     assert not first.valid
-    noted = ProgressLog(machine.here.campaign("host-died") / "progress.jsonl").read()[0]
+    noted = ProgressLog(machine.here.campaign(id_) / "progress.jsonl").read()[0]
     assert [n.note.partition(":")[0] for n in noted if n.phase in ("lost", "replaced")] == 2 * [
-        "tikv-2"
+        name
     ]
     again = [t for t in trials if t.attempt == 2]
     assert [t.trial for t in again] == list(campaign.plan.trials)
     assert all(t.valid for t in again), [t.reasons for t in again]
-    assert campaign.environment["replaced_hosts"] == "0: tikv-2"
-    page = (machine.here.reports / "host-died" / "report.md").read_text().replace("\\", "")
-    assert "a host was lost and replaced: tikv-2" in page
-    assert machine.verified("host-died").outcome == "holds"
-    assert_nothing_left(rented, "host-died")
+    assert campaign.environment["replaced_hosts"] == f"0: {name}"
+    page = (machine.here.reports / id_ / "report.md").read_text().replace("\\", "")
+    assert f"a host was lost and replaced: {name}" in page
+    assert machine.verified(id_).outcome == "holds"
+    assert_nothing_left(rented, id_)
 
 
+@pytest.mark.fault(
+    "a rented host dies while a dataset is loaded",
+    promise="the campaign ends and names it, and the rest of the fleet is given back",
+    of="hosts",
+)
+def test_an_instance_that_dies_while_loading_ends_its_campaign(rented: Rented) -> None:
+    """It has no trial yet that would be lost; it is named, and the fleet is given back."""
+    machine = rented.machine
+    settings = rented.settings(dataset__table_size=200_000)
+    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "died-loading")
+    machine.wait_for("died-loading", "load baseline")
+    machine.wait_for("died-loading", "load candidate")
+    rented.cloud.kill(rented.instance("tidb-1"))
+    said, _ = run.communicate(timeout=LIMIT_S)
+    print(said)
+    assert run.returncode == 1, said
+    campaign, trials = machine.outcome("died-loading")
+    assert (campaign.state, trials) == ("failed", [])
+    assert "tidb-1" in said
+    assert_nothing_left(rented, "died-loading")
+
+
+@pytest.mark.fault(
+    "a campaign reaches the limit of its budget",
+    promise="it finishes its trial, publishes what it has, and gives everything back",
+    of="cloud",
+)
 def test_at_the_limit_of_its_budget_a_campaign_publishes_what_it_has(rented: Rented) -> None:
     """The trial at work is finished, the report says why the rest is missing, all is given back."""
     machine = rented.machine

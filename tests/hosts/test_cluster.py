@@ -286,6 +286,11 @@ def test_stopping_and_destroying_again_does_no_harm(sides: dict[Side, Cluster]) 
     assert not sides["candidate"].running()
 
 
+@pytest.mark.fault(
+    "systemd starts a server that died again",
+    promise="it is counted all the same, with its host and the end of its log",
+    of="servers",
+)
 @pytest.mark.parametrize(
     ("component", "host"), [("tidb", "tidb-1"), ("tikv", "kv-2"), ("pd", "kv-1")]
 )
@@ -384,6 +389,11 @@ def test_every_sql_server_of_a_side_is_slowed_down_in_its_trials(
     assert fleet.hosts["tidb-1"].run(SLOWDOWN, check=False).stdout == ""
 
 
+@pytest.mark.fault(
+    "a deliberate slowdown is killed while it holds a server",
+    promise="the server runs on, and the trial does not count",
+    of="servers",
+)
 def test_a_slowdown_that_is_killed_leaves_no_server_stopped(
     fleet: TestFleet, slowed: Cluster
 ) -> None:
@@ -457,6 +467,11 @@ def test_why_a_side_does_not_start_is_kept_before_its_logs_are_gone(
     ]
 
 
+@pytest.mark.fault(
+    "servers die just before a snapshot is restored",
+    promise="systemd does not start them in the middle of the copying",
+    of="servers",
+)
 def test_servers_that_died_do_not_come_back_on_data_that_are_restored(
     fleet: TestFleet, sides: dict[Side, Cluster]
 ) -> None:
@@ -487,6 +502,11 @@ def test_a_server_of_another_version_is_named(fleet: TestFleet, running: Cluster
         fleet.hosts["tidb-1"].run(f'sed -i \'s/"version": "v5.1.0"/"version": "v5.1.1"/\' {conf}')
 
 
+@pytest.mark.fault(
+    "a storage host's disk fills while a snapshot is taken",
+    promise="the host is named, and nothing is restored from half a snapshot",
+    of="disks",
+)
 def test_a_full_disk_while_backing_up_names_the_host_and_spoils_nothing(
     fleet: TestFleet, running: Cluster
 ) -> None:
@@ -635,6 +655,11 @@ def other(fleet: TestFleet, name: str, **fields: Any) -> Cluster:
     return fleet.cluster("candidate", cluster_name=f"c1-{name}", directory=directory, **fields)
 
 
+@pytest.mark.fault(
+    "a cluster's configuration is refused",
+    promise="the reason is told, and no file or login stays on the hosts",
+    of="servers",
+)
 @pytest.mark.parametrize(("component", "item"), UNKNOWN)
 def test_a_refused_configuration_leaves_nothing_on_the_hosts(
     fleet: TestFleet, component: str, item: str
@@ -748,6 +773,11 @@ def test_a_package_that_tiup_does_not_take_leaves_nothing(fleet: TestFleet, tmp_
     assert fleet.left("built") == {}
 
 
+@pytest.mark.fault(
+    "a deployment was cut off, with directories and servers left",
+    promise="the next one removes them and deploys",
+    of="servers",
+)
 def test_what_an_interrupted_deployment_left_is_no_hindrance(fleet: TestFleet) -> None:
     """Half-made directories, a running server and TiUP's own half of a cluster are removed."""
     cluster = other(fleet, "again")
@@ -829,6 +859,11 @@ def test_only_the_login_of_tiup_is_removed(fleet: TestFleet, logins: str) -> Non
     assert host.run(f"readlink {AUTHORIZED}").stdout.strip() == logins
 
 
+@pytest.mark.fault(
+    "a host's disk is full while its logins are changed",
+    promise="its owner's logins stay, and another try removes the campaign's",
+    of="disks",
+)
 def test_a_full_disk_does_not_lock_the_owner_out(fleet: TestFleet, logins: str) -> None:
     """The host is named, its logins stay as they are, and another try removes the one."""
     host, cluster = fleet.hosts["kv-2"], other(fleet, "login")
@@ -845,6 +880,11 @@ def test_a_full_disk_does_not_lock_the_owner_out(fleet: TestFleet, logins: str) 
     assert f"{TIUP_KEY} tiup" not in host.run(f"cat {logins}").stdout
 
 
+@pytest.mark.fault(
+    "a host is down while a cluster is removed",
+    promise="the others are cleaned, and removing it again does the rest",
+    of="hosts",
+)
 def test_a_host_that_is_down_is_named_and_the_others_are_cleaned(
     fleet: TestFleet, namespaces: Namespaces
 ) -> None:

@@ -104,6 +104,11 @@ def test_the_next_region_comes_after_all_types_of_the_one_before(
     assert cloud.holdings() == NOTHING
 
 
+@pytest.mark.fault(
+    "a region's quota is too small",
+    promise="the fleet is rented in the next region",
+    of="cloud",
+)
 def test_a_quota_that_is_too_small_leads_to_the_next_region(cloud: Cloud, tmp_path: Path) -> None:
     """It is the same in every zone, and for every size of a type, but not in every region."""
     cloud.fault("RunInstances", "VcpuLimitExceeded", region=REGION, match="tikv-1")
@@ -116,6 +121,11 @@ def test_a_quota_that_is_too_small_leads_to_the_next_region(cloud: Cloud, tmp_pa
     assert living(cloud) == {}
 
 
+@pytest.mark.fault(
+    "no zone has capacity",
+    promise="every type and region that was tried is named, and nothing stays rented",
+    of="cloud",
+)
 def test_without_capacity_anywhere_every_type_and_region_is_named(
     cloud: Cloud, tmp_path: Path
 ) -> None:

@@ -24,6 +24,11 @@ ROOT = Path(__file__).parents[2]
 # ---------------------------------------------------------------- giving back
 
 
+@pytest.mark.fault(
+    "giving back is interrupted, or called before anything is there",
+    promise="it can be called again at any moment, and leaves nothing",
+    of="processes",
+)
 def test_give_back_may_be_called_at_any_moment(cloud: Cloud, tmp_path: Path) -> None:
     """Before anything is there, with half of it, and again."""
     nothing = "0 instances terminated, 0 key pairs and 0 security groups deleted"
@@ -50,6 +55,35 @@ def test_campaigns_do_not_touch_each_other(cloud: Cloud, tmp_path: Path) -> None
     assert provision(cloud.access(), rental(tmp_path, "c2"), limits=SOON) == two
 
 
+@pytest.mark.fault(
+    "AWS throttles the ending of instances",
+    promise="it is asked again; where that is not enough it says so, and a second call ends them",
+    of="cloud",
+)
+def test_a_throttled_end_is_asked_for_again(cloud: Cloud, tmp_path: Path) -> None:
+    """A few times by boto3; if AWS goes on, nothing is said to be given back that is not."""
+    launch(cloud.access(), rental(tmp_path), limits=SOON)
+    cloud.fault("TerminateInstances", "RequestLimitExceeded", times=2)
+    assert f"{len(NAMES)} instances terminated" in give_back(
+        cloud.client("ec2"), "c1", MARK, limits=SOON
+    )
+    launched = launch(cloud.access(), rental(tmp_path, "c2"), limits=SOON)
+    cloud.fault("TerminateInstances", "RequestLimitExceeded")
+    with pytest.raises(TargetError, match="RequestLimitExceeded"):
+        give_back(
+            cloud.client("ec2"), "c2", mark_of("c2"), limits=dataclasses.replace(SOON, gone_s=0)
+        )
+    assert len(cloud.holdings()["instances"]) == len(launched)
+    cloud.heal()
+    give_back(cloud.client("ec2"), "c2", mark_of("c2"), limits=SOON)
+    assert cloud.holdings() == NOTHING
+
+
+@pytest.mark.fault(
+    "AWS refuses to end one instance and to delete the key",
+    promise="all else is given back, both are named, and a second call ends them",
+    of="cloud",
+)
 def test_what_cannot_be_given_back_keeps_nothing_else(cloud: Cloud, tmp_path: Path) -> None:
     """One instance and the key are refused: the others go, both are named, a second call ends."""
     launched = launch(cloud.access(), rental(tmp_path), limits=SOON)
@@ -112,6 +146,11 @@ def test_the_reaper_leaves_a_healthy_campaign_alone(cloud: Cloud, tmp_path: Path
     assert cloud.holdings() == before
 
 
+@pytest.mark.fault(
+    "a fleet was forgotten",
+    promise="it is ended at its expiry, and a healthy one beside it is left alone",
+    of="cloud",
+)
 def test_the_reaper_ends_what_has_expired(cloud: Cloud, tmp_path: Path) -> None:
     """Instances, then key and group; a campaign that goes on beside it keeps all of its own."""
     launch(cloud.access(), rental(tmp_path, "old"), limits=SOON)
@@ -208,6 +247,11 @@ def test_a_key_and_group_of_unknown_age_are_deleted_unless_their_campaign_lives(
     assert len(cloud.holdings()["groups"]) == 2
 
 
+@pytest.mark.fault(
+    "one instance cannot be ended, and one region does not answer",
+    promise="all else that has expired is ended, and both are named",
+    of="cloud",
+)
 def test_a_failure_does_not_keep_the_reaper_from_the_rest(cloud: Cloud, tmp_path: Path) -> None:
     """One instance and one region fail: all else is ended, both are named at the end."""
     launched = launch(cloud.access(), rental(tmp_path), limits=SOON)

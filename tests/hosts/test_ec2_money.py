@@ -173,6 +173,11 @@ def test_none_terminated_of_four_known_is_an_error_until_ec2_may_have_forgotten_
     assert not rental_file.path(renter.state).exists()
 
 
+@pytest.mark.fault(
+    "somebody removes the tags of an instance",
+    promise="it is ended by its id",
+    of="cloud",
+)
 def test_an_instance_without_its_tags_is_ended_by_its_id(renter: Renter) -> None:
     """Somebody removed them in the console; the tags of an ended one vanish by themselves."""
     renter.rent()
@@ -355,6 +360,11 @@ def cut_rental(renter: Renter) -> None:
     file.write_text(file.read_text()[:20])
 
 
+@pytest.mark.fault(
+    "files of a campaign are lost on this machine",
+    promise="its fleet is found and given back all the same",
+    of="cloud",
+)
 @pytest.mark.parametrize(
     "lose", [lose_directory, lose_all, lose_store_and_mark, empty_files, cut_rental]
 )
@@ -581,6 +591,11 @@ def test_expiries_are_set_and_judged_by_the_clock_of_aws(renter: Renter, ahead: 
     assert len(living(renter.cloud)) == 4
 
 
+@pytest.mark.fault(
+    "this machine's clock is hours off",
+    promise="nothing is rented and nothing is ended, and the message says why",
+    of="cloud",
+)
 @pytest.mark.parametrize("ahead", [timedelta(hours=7), timedelta(hours=-7)])
 def test_a_machine_hours_off_rents_nothing_and_ends_nothing(
     renter: Renter, ahead: timedelta
@@ -654,6 +669,11 @@ def test_spending_counts_from_the_first_call_by_the_clock_of_aws(renter: Renter)
     assert 40 * rate <= renter.target().spending().dollars < 42 * rate
 
 
+@pytest.mark.fault(
+    "credentials for AWS expire while a campaign measures",
+    promise="its trials go on and count",
+    of="cloud",
+)
 def test_expired_credentials_do_not_end_a_campaign_that_measures(renter: Renter) -> None:
     """Its trials need none: they count by this machine's clock."""
     renter.rent()
@@ -824,6 +844,11 @@ def test_prices_that_rose_since_the_plan_rent_nothing_beyond_it(renter: Renter) 
     assert living(renter.cloud) == {}
 
 
+@pytest.mark.fault(
+    "EC2 takes a spot host away",
+    promise="it is replaced by a spot host, and then by one on demand",
+    of="cloud",
+)
 def test_a_lost_spot_host_is_replaced_by_one_and_then_on_demand(renter: Renter) -> None:
     """What EC2 says of it is known; a host that only does not answer is not lost."""
     spot = {**ROLES, "tikv": ROLES["tikv"] | {"capacity": "spot"}}
@@ -847,5 +872,25 @@ def test_a_lost_spot_host_is_replaced_by_one_and_then_on_demand(renter: Renter) 
     renter.cloud.fault("DescribeInstances", "empty")
     assert renter.target().lost() == {}, "EC2 has not forgotten a whole fleet at once"
     renter.cloud.heal()
+    renter.end()
+    assert renter.cloud.holdings() == NOTHING
+
+
+@pytest.mark.fault(
+    "AWS stops a host for its scheduled retirement",
+    promise="it counts as lost, is ended and replaced, and is not waited for",
+    of="cloud",
+)
+def test_a_host_that_aws_stops_to_retire_it_is_replaced(renter: Renter) -> None:
+    """It would not come back by itself, and is not paid for beside the other one."""
+    renter.rent()
+    retired = living(renter.cloud)["tikv-1"]
+    renter.cloud.client("ec2").stop_instances(InstanceIds=[retired])
+    assert [*renter.target().lost()] == ["tikv-1"]
+    renter.target().before_replacing()
+    renter.rent()
+    assert renter.target().lost() == {}
+    assert living(renter.cloud)["tikv-1"] != retired
+    assert retired not in renter.cloud.holdings()["instances"]
     renter.end()
     assert renter.cloud.holdings() == NOTHING

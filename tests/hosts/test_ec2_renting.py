@@ -107,6 +107,11 @@ def test_a_repeated_call_launches_nothing(cloud: Cloud, tmp_path: Path) -> None:
     assert len(cloud.requests("RunInstances")) == len(NAMES)
 
 
+@pytest.mark.fault(
+    "a process is killed while it rents hosts",
+    promise="the next call rents those that are missing, and none twice",
+    of="processes",
+)
 def test_a_call_that_crashed_half_way_is_gone_on_with(cloud: Cloud, tmp_path: Path) -> None:
     """The second call launches the hosts that the first one did not come to."""
     cloud.fault("RunInstances", "UnauthorizedOperation", match="tidb-1", times=1)
@@ -120,6 +125,11 @@ def test_a_call_that_crashed_half_way_is_gone_on_with(cloud: Cloud, tmp_path: Pa
     assert len(cloud.holdings()["instances"]) == len(NAMES)
 
 
+@pytest.mark.fault(
+    "AWS launches an instance and its answer is lost",
+    promise="the instance is found, and no second one is paid for",
+    of="cloud",
+)
 @pytest.mark.parametrize("code", ["lost", "InternalError"])
 def test_an_instance_whose_answer_was_lost_is_not_launched_again(
     cloud: Cloud, tmp_path: Path, code: str
@@ -131,6 +141,7 @@ def test_an_instance_whose_answer_was_lost_is_not_launched_again(
     assert len(cloud.requests("RunInstances")) == len(NAMES) + 1
 
 
+@pytest.mark.fault("EC2 lists new instances late", promise="none is launched twice", of="cloud")
 def test_instances_that_are_not_listed_yet_are_not_launched_again(
     cloud: Cloud, tmp_path: Path
 ) -> None:
@@ -141,6 +152,11 @@ def test_instances_that_are_not_listed_yet_are_not_launched_again(
     assert len(cloud.holdings()["instances"]) == len(NAMES)
 
 
+@pytest.mark.fault(
+    "a rented host died before the fleet was complete",
+    promise="another one is rented in its place",
+    of="hosts",
+)
 def test_a_dead_host_is_replaced_by_a_new_one(cloud: Cloud, tmp_path: Path) -> None:
     """Its token would only return the dead one, so the token of the next generation is used."""
     first = provision(cloud.access(), rental(tmp_path), limits=SOON)
@@ -263,6 +279,11 @@ def test_only_tikv_hosts_offer_imdsv1_and_only_where_asked(cloud: Cloud, tmp_pat
 # ---------------------------------------------------------------- capacity, quota, throttling
 
 
+@pytest.mark.fault(
+    "zones run out of capacity half-way",
+    promise="all hosts are rented in a zone that has some, and none is left in the others",
+    of="cloud",
+)
 def test_the_fleet_moves_to_a_zone_that_has_capacity(cloud: Cloud, tmp_path: Path) -> None:
     """Two zones of three run out half-way: all hosts are in the third, none in the others."""
     for zone in ZONES[:2]:
@@ -311,6 +332,7 @@ def test_a_quota_is_explained_and_no_other_zone_tried(cloud: Cloud, tmp_path: Pa
     assert cloud.holdings() == NOTHING
 
 
+@pytest.mark.fault("AWS throttles calls", promise="they are tried again", of="cloud")
 @pytest.mark.parametrize("action", ["RunInstances", "DescribeInstances"])
 def test_throttled_calls_are_tried_again(
     cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
@@ -333,6 +355,11 @@ def test_the_first_looks_follow_soon_and_later_ones_are_rare() -> None:
     assert next(Limits(poll_s=0.02).polls()) == 0.02
 
 
+@pytest.mark.fault(
+    "a rented host never boots",
+    promise="the wait ends, and everything is given back",
+    of="hosts",
+)
 def test_a_host_that_never_boots_leaves_nothing_behind(cloud: Cloud, tmp_path: Path) -> None:
     """RunInstances succeeds and the wait fails: giving back ends everything back."""
     cloud.boots("tikv-2", never=True)
@@ -343,6 +370,11 @@ def test_a_host_that_never_boots_leaves_nothing_behind(cloud: Cloud, tmp_path: P
     assert cloud.holdings() == NOTHING
 
 
+@pytest.mark.fault(
+    "a rented host dies while it boots",
+    promise="EC2's reason and the end of its console are told",
+    of="hosts",
+)
 def test_an_instance_that_dies_while_provisioning_is_told(cloud: Cloud, tmp_path: Path) -> None:
     """With EC2's own reason and the end of its console."""
     cloud.boots("tidb-1", never=True)

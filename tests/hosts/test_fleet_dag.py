@@ -233,6 +233,11 @@ def _one_dataset_is_loaded_once(
     assert "keep the dataset of candidate" not in phases
 
 
+@pytest.mark.fault(
+    "a run is marked as failed in a trial",
+    promise="everything is given back",
+    of="airflow",
+)
 def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> None:
     """As an operator ends a campaign in the UI, in the middle of a trial."""
     machine = airflow.rented.machine
@@ -265,6 +270,11 @@ def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:
     assert len(airflow.rented.cloud.requests("RunInstances")) == rentals
 
 
+@pytest.mark.fault(
+    "AWS refuses to end a fleet for ten minutes",
+    promise="the run is red, and the reaper ends the fleet at its expiry",
+    of="cloud",
+)
 @pytest.mark.long  # a whole fleet; test_ec2_ending has the reaper without Airflow
 def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
     """AWS refuses to terminate: the run is red, and the reaper ends the fleet at its expiry."""
@@ -335,6 +345,11 @@ def test_the_published_plan_of_tidb_cloud_is_measured_and_leaves_nothing(
     _no_secret_is_written(airflow)
 
 
+@pytest.mark.fault(
+    "TiDB Cloud cannot make a cluster, or its run is marked failed meanwhile",
+    promise="the cluster is deleted",
+    of="cloud",
+)
 @pytest.mark.parametrize(
     "fault",
     ["stuck", pytest.param("no_machines", marks=pytest.mark.long)],  # as in test_tidb_cloud

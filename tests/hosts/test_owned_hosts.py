@@ -201,6 +201,11 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
             assert not (machine.here.campaign(name) / secret).exists()
 
 
+@pytest.mark.fault(
+    "a TiKV server is killed while data are loaded, and another one in a trial",
+    promise="host and time are named; the load counts if all rows are there, the trial does not",
+    of="servers",
+)
 def test_a_tikv_that_is_killed_is_named_in_the_load_and_in_a_trial(owned: Owned) -> None:
     """With its host, when it ended, and whether systemd has started it again. The load goes on, as
     its rows are all there, and the report says so; the trial is measured again.
@@ -236,6 +241,11 @@ def test_a_tikv_that_is_killed_is_named_in_the_load_and_in_a_trial(owned: Owned)
     assert owned.left() == {}
 
 
+@pytest.mark.fault(
+    "a campaign on owned hosts is killed in a trial",
+    promise="its hosts stay held until they are given back; then nothing of it is left",
+    of="processes",
+)
 def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> None:
     """Its process was SIGKILLed in a trial: until it is given back its hosts stay held."""
     machine = owned.machine
@@ -255,6 +265,11 @@ def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> Non
     machine.run(CLI, "give-back", "killed")  # and again, when there is nothing any more
 
 
+@pytest.mark.fault(
+    "an owned host is down while a campaign is given back",
+    promise="it is named, the others are cleaned, and giving back again does the rest",
+    of="hosts",
+)
 @pytest.mark.long  # waits for a silent host; test_cluster has the same for a deployment
 @pytest.mark.parametrize("down", ["host-1", "host-3"])
 def test_a_host_that_is_down_keeps_no_other_from_being_cleaned(owned: Owned, down: str) -> None:
@@ -302,6 +317,11 @@ def test_a_campaign_that_waits_changes_no_host(owned: Owned) -> None:
     assert owned.left() == {}
 
 
+@pytest.mark.fault(
+    "a campaign is killed while its key is let in on owned hosts",
+    promise="giving back removes the key from every host",
+    of="processes",
+)
 def test_a_campaign_that_was_killed_while_it_opened_the_hosts_leaves_no_key(
     owned: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +371,11 @@ def test_what_another_home_has_under_the_same_id_stays_on_the_hosts(owned: Owned
     owned.hosts["host-3"].run(f"rm {into}")
 
 
+@pytest.mark.fault(
+    "a campaign on owned hosts died and was never given back",
+    promise="the next one removes what it left before it begins",
+    of="processes",
+)
 def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     """What it left is removed before another begins, at the second try if not at the first."""
     dead, next_one = owned.target("expired"), owned.target("after-it")
@@ -427,6 +452,25 @@ def test_a_host_on_which_a_campaign_would_fail_later_is_refused_before_anything_
     stage = target.preflight if lacks != "curl" else partial(target.provision, print)
     with pytest.raises((TargetError, UnavailableError), match=expected[lacks]):
         stage()
+    target.close()
+    owned.end("c1")
+    assert owned.left() == {}
+
+
+@pytest.mark.fault(
+    "a host refuses sudo",
+    promise="it is named with what sudo says before anything is deployed, and nothing of the "
+    "campaign stays",
+    of="hosts",
+)
+def test_a_host_that_refuses_sudo_is_named_before_anything_is_deployed(owned: Owned) -> None:
+    """Its key is taken back from all hosts, which is possible without sudo."""
+    owned.hosts["host-3"].run("rm /etc/sudoers.d/hosts")
+    target = owned.target("c1")
+    with pytest.raises(
+        TargetError, match=r"host-3 \(.*admin has no sudo without a password .*password is required"
+    ):
+        target.acquire("test")
     target.close()
     owned.end("c1")
     assert owned.left() == {}

@@ -129,6 +129,11 @@ def test_a_lease_that_has_run_out_gives_the_host_up(locks: tuple[RemoteLock, Rem
     assert not mine.release("c1")
 
 
+@pytest.mark.fault(
+    "a locked host is rebooted",
+    promise="it counts as free, however long the lock's lease",
+    of="hosts",
+)
 def test_a_host_that_was_started_anew_is_free(
     locks: tuple[RemoteLock, RemoteLock], host: NamespaceHost
 ) -> None:

@@ -29,6 +29,11 @@ QUICK = Limits(connect_s=3, keepalive_s=0.5, grace_s=1)
 # ---------------------------------------------------------------- who is let in
 
 
+@pytest.mark.fault(
+    "another host answers at the address",
+    promise="nothing is run on it, and both keys are named",
+    of="hosts",
+)
 def test_a_host_with_another_key_is_refused(
     make: Callable[..., SSHExecutor], host: NamespaceHost
 ) -> None:
@@ -261,6 +266,11 @@ def test_a_text_cut_off_on_its_way_replaces_no_file(
     assert host.run("cd /home/admin; head file*").stdout == "old"
 
 
+@pytest.mark.fault(
+    "the link breaks while a command is sent",
+    promise="no half command is run",
+    of="hosts",
+)
 def test_a_program_cut_off_on_its_way_is_not_run(
     make: Callable[..., SSHExecutor], host: NamespaceHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,11 @@ def test_a_command_survives_a_link_that_is_down_for_a_moment(
         assert running.result().stdout == "x\n"
 
 
+@pytest.mark.fault(
+    "an SSH link is cut in a command",
+    promise="the error names the host, and the host ends the command",
+    of="hosts",
+)
 @pytest.mark.parametrize("limits", [QUICK, replace(QUICK, keepalive_s=600)])
 def test_a_link_that_is_lost_for_good_is_an_error_that_names_the_host(
     make: Callable[..., SSHExecutor], namespaces: Namespaces, host: NamespaceHost, limits: Limits
@@ -124,6 +129,11 @@ def test_a_link_that_is_lost_for_good_is_an_error_that_names_the_host(
     namespaces.set_link(host.address, True)
 
 
+@pytest.mark.fault(
+    "a host dies in a command",
+    promise="it is told from a command that failed or took too long",
+    of="hosts",
+)
 def test_a_host_that_dies_in_the_middle_of_a_command_is_unreachable(
     make: Callable[..., SSHExecutor], namespaces: Namespaces, host: NamespaceHost
 ) -> None:
@@ -153,6 +163,11 @@ def test_a_host_that_answers_while_its_command_does_not_end_is_not_unreachable(
     assert executor.run(["echo", "x"]).stdout == "x\n"
 
 
+@pytest.mark.fault(
+    "a connection was lost between two commands",
+    promise="the next command opens another",
+    of="hosts",
+)
 def test_a_lost_connection_is_opened_again(executor: SSHExecutor, host: NamespaceHost) -> None:
     """By the next call, and by the one after `close`."""
     executor.run(["true"])
@@ -164,6 +179,11 @@ def test_a_lost_connection_is_opened_again(executor: SSHExecutor, host: Namespac
     assert executor.run(["echo", "x"]).stdout == "x\n"
 
 
+@pytest.mark.fault(
+    "the process that started a job on a host is killed",
+    promise="the job runs on, to be adopted",
+    of="hosts",
+)
 def test_a_job_outlives_the_process_that_started_it(
     make: Callable[..., SSHExecutor], host: NamespaceHost, ssh_key: tuple[str, str], tmp_path: Path
 ) -> None:

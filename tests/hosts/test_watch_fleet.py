@@ -207,6 +207,11 @@ def test_a_quiet_week_gives_its_hosts_back_after_the_rounds_that_screen(rented: 
     assert_nothing_left(rented, "quiet")
 
 
+@pytest.mark.fault(
+    "a weekly campaign is killed while it screens, decides and confirms",
+    promise="what was decided stays decided, and what was flagged is confirmed",
+    of="processes",
+)
 def test_a_week_that_is_killed_in_each_stage_confirms_what_it_flagged(rented: Rented) -> None:
     """SIGKILL within a pair that screens, between the decision and its being stored, and within a
     pair that confirms. What was decided once stays decided, no trial counts twice, and the verdict

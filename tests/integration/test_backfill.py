@@ -252,6 +252,12 @@ def _the_change_is_found_again(machine: Machine) -> None:
     assert CHANGED in found["sentence"]
 
 
+@pytest.mark.fault(
+    "tasks of a finished run are cleared",
+    promise="nothing is measured, the report is published where it is missing, and the run stays "
+    "green",
+    of="airflow",
+)
 def test_what_is_cleared_of_a_complete_run_publishes_and_measures_nothing(
     calendar: Calendar,
 ) -> None:
@@ -279,6 +285,11 @@ def test_what_is_cleared_of_a_complete_run_publishes_and_measures_nothing(
     assert calendar.machine.holder() is None
 
 
+@pytest.mark.fault(
+    "a task and a worker are killed in trials",
+    promise="the run completes, no trial is measured twice, and no two clients run at once",
+    of="airflow",
+)
 def test_a_weekly_run_starts_by_itself_and_survives_killed_tasks(calendar: Calendar) -> None:
     """Of the moments that are past exactly the last, with the versions of its day.
 

@@ -87,6 +87,11 @@ def test_a_campaign_of_one_version_measures_it_and_has_no_verdict(machine: Machi
     assert machine.holder() is None
 
 
+@pytest.mark.fault(
+    "a campaign dies between two deployments",
+    promise="it goes on with the next one, and no round is measured on another one's data",
+    of="processes",
+)
 def test_a_campaign_that_dies_between_two_deployments_goes_on(machine: Machine) -> None:
     """No round is measured on the data of another deployment, and none is measured twice."""
     settings = machine.settings(rounds=2, deployments=2)
@@ -182,6 +187,11 @@ def rendered(machine: Machine, campaign: str, form: str) -> str:
     return machine.run("benchlab.cli.main", "render", campaign, "--format", form)
 
 
+@pytest.mark.fault(
+    "a server is killed in a trial",
+    promise="the trial is invalid, its block is measured again, and its figures are excluded",
+    of="servers",
+)
 def test_a_killed_server_never_reaches_the_report(machine: Machine) -> None:
     """The trial is invalid, its block is measured again, its figures are excluded."""
     run = machine.start(
@@ -267,6 +277,11 @@ def prepared(machine: Machine, campaign: str, **changed: object) -> None:
     assert process.returncode == 0, output
 
 
+@pytest.mark.fault(
+    "a task is killed while its client runs",
+    promise="the next try adopts the client: no trial is lost, and no two clients run at once",
+    of="processes",
+)
 def test_a_killed_task_loses_no_trial_and_starts_no_second_client(machine: Machine) -> None:
     """SIGKILL in the middle of a run: the retry adopts the client that is still running."""
     prepared(machine, "killed-task", seconds=4)
@@ -283,6 +298,11 @@ def test_a_killed_task_loses_no_trial_and_starts_no_second_client(machine: Machi
     assert [(r.trial.id, r.valid) for r in trials] == [(planned.id, True)], trials[0].reasons
 
 
+@pytest.mark.fault(
+    "a task that is started again outlived its worker",
+    promise="both measure in turn, in the plan's order, never at once",
+    of="processes",
+)
 def test_a_process_that_outlived_its_worker_is_waited_for(machine: Machine) -> None:
     """Two processes at the same campaign: one trial each, in the plan's order, never at once."""
     prepared(machine, "fenced", seconds=2)
@@ -297,6 +317,11 @@ def test_a_process_that_outlived_its_worker_is_waited_for(machine: Machine) -> N
     assert second.valid
 
 
+@pytest.mark.fault(
+    "Ctrl-C in a trial",
+    promise="no process stays, and the machine is free",
+    of="processes",
+)
 def test_an_interrupted_campaign_leaves_nothing_running(machine: Machine) -> None:
     """Ctrl-C in a trial: no process stays, the machine is free, the campaign is `failed`."""
     run = machine.start(
@@ -335,6 +360,11 @@ def test_a_second_campaign_is_refused_and_told_who_holds_the_machine(machine: Ma
     assert machine.left_running("first") == []
 
 
+@pytest.mark.fault(
+    "`benchlab run` is killed",
+    promise="the next campaign ends what it left, and says so",
+    of="processes",
+)
 def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Machine) -> None:
     """SIGKILL of `benchlab run` frees nothing; the next campaign ends what it left."""
     first = machine.start(
@@ -354,6 +384,11 @@ def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Mac
     assert machine.outcome("next")[0].state == "complete"
 
 
+@pytest.mark.fault(
+    "`benchlab run` is killed within a pair of blocks, and run again",
+    promise="the pair is measured again as a whole; no stored trial is measured twice",
+    of="processes",
+)
 def test_a_killed_campaign_is_gone_on_with_and_no_pair_mixes_two_deployments(
     machine: Machine,
 ) -> None:
@@ -403,6 +438,11 @@ def test_a_busy_port_is_refused_before_anything_starts(machine: Machine) -> None
     assert not (machine.here.campaign("busy") / "baseline").exists()
 
 
+@pytest.mark.fault(
+    "data and snapshots would not fit on the disk",
+    promise="the campaign is refused with both figures before anything is deployed",
+    of="disks",
+)
 def test_too_little_disk_is_refused_before_anything_starts(machine: Machine) -> None:
     """Data and snapshots of both sides must fit; the message says how much is missing."""
     output = machine.run(
@@ -426,6 +466,11 @@ def test_a_version_that_does_not_exist_is_an_error_that_says_so(machine: Machine
     assert not (machine.here.campaign("no-version") / "baseline").exists()
 
 
+@pytest.mark.fault(
+    "a server refuses a parameter and does not start",
+    promise="its log is quoted, and nothing stays",
+    of="servers",
+)
 def test_a_server_that_cannot_start_ends_the_campaign_with_its_own_words(machine: Machine) -> None:
     """A parameter the server refuses: its log is quoted, nothing stays."""
     settings = machine.settings(engines__mariadb__parameters=json.dumps({"no_such_option": 1}))

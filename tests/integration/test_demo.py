@@ -9,6 +9,8 @@ import sqlite3
 import time
 from contextlib import closing
 
+import pytest
+
 from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.builders import fakes
 from tests.machine import LIMIT_S, LOOK_AGAIN_S, Machine
@@ -61,6 +63,11 @@ def test_the_dag_measures_and_publishes_what_was_asked_for(machine: Machine) -> 
     assert machine.holder() is None
 
 
+@pytest.mark.fault(
+    "Ctrl-C in `make demo`",
+    promise="Airflow, servers and client are gone",
+    of="airflow",
+)
 def test_ctrl_c_leaves_nothing_and_the_next_run_is_clean(machine: Machine) -> None:
     """Interrupted in a trial: Airflow, servers and client are gone; it says what comes next.
 

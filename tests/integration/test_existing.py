@@ -160,6 +160,11 @@ def test_a_cluster_is_measured_by_airflow_before_and_after_its_upgrade(
     assert not [path for path in written if PASSWORD.encode() in path.read_bytes()]
 
 
+@pytest.mark.fault(
+    "an existing server is upgraded in the middle of a campaign",
+    promise="no trial mixes versions, and the campaign ends",
+    of="servers",
+)
 def test_an_upgrade_in_the_middle_ends_the_campaign(
     machine: Machine, servers: Path, tmp_path: Path
 ) -> None:
@@ -378,6 +383,11 @@ def test_rights_of_roles_count_if_a_trial_has_them(
     preflight(tmp_path, login)
 
 
+@pytest.mark.fault(
+    "a campaign is killed between making its schema on a server and marking it",
+    promise="it goes on or gives back by itself; another campaign says what the owner can do",
+    of="processes",
+)
 def test_an_interruption_before_the_mark_is_mended(
     server: GivenServer, login: ServerLogin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

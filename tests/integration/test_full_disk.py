@@ -37,14 +37,22 @@ def fill(filler: Path) -> None:
 
 
 def complete(machine: Machine) -> None:
-    """Everything of the small campaign was measured, once."""
+    """Everything of the small campaign was measured."""
     campaign, results = machine.outcome("full")
     assert campaign.state == "complete"
-    assert len([result for result in results if result.valid]) == len(campaign.plan.trials)
+    assert {result.trial.id for result in results if result.valid} == {
+        trial.id for trial in campaign.plan.trials
+    }
     assert machine.left_running("full") == []
     assert machine.holder() is None
 
 
+@pytest.mark.fault(
+    "a disk fills while a dataset is loaded",
+    promise="host, path and gigabytes are named, nothing stays, and the campaign goes on once "
+    "there is room",
+    of="disks",
+)
 def test_a_disk_that_fills_while_loading_is_named(machine: Machine) -> None:
     """By path and gigabytes; nothing stays, and the campaign goes on once there is room."""
     with disk(folder := machine.here.root / "campaigns", "1g") as filler:
@@ -64,6 +72,12 @@ def test_a_disk_that_fills_while_loading_is_named(machine: Machine) -> None:
         complete(machine)
 
 
+@pytest.mark.fault(
+    "the disks of objects and of reports are full",
+    promise="the path is named, no trial is counted as failed, and running or publishing again "
+    "does the rest",
+    of="disks",
+)
 def test_a_disk_that_is_full_of_results_costs_no_trial(machine: Machine) -> None:
     """What cannot be stored or published is named with its path; then both are done again."""
     objects, reports = machine.here.root / "objects", machine.here.reports
@@ -87,6 +101,11 @@ def test_a_disk_that_is_full_of_results_costs_no_trial(machine: Machine) -> None
         assert machine.verified("full").outcome == "holds"
 
 
+@pytest.mark.fault(
+    "the home has no room for results",
+    promise="the campaign is refused with path and gigabytes before anything is deployed",
+    of="disks",
+)
 def test_too_little_room_for_results_is_refused_before(machine: Machine, servers: Path) -> None:
     """With the folder and what is free in it; nothing is deployed."""
     root = machine.here.root

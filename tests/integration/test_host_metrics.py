@@ -239,6 +239,11 @@ def test_real_clients_and_load_balancers_are_watched(
     assert found.hosts[0].processes["client"] > 0
 
 
+@pytest.mark.fault(
+    "a disk fills in a trial",
+    promise="it is seen, so that the trial does not count",
+    of="disks",
+)
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
 def test_a_disk_that_is_full_is_seen_though_nothing_can_be_written_on_it(tmp_path: Path) -> None:
     """Neither can the sampler print there; its last sample has room of its own."""

@@ -71,6 +71,11 @@ def test_functions_of_a_real_server_are_seen_and_no_row_is(
     assert machine.verified("seen").outcome == "holds"
 
 
+@pytest.mark.fault(
+    "a server dies of being profiled",
+    promise="verdict and report are there, and the finding says so",
+    of="servers",
+)
 def test_a_server_that_dies_of_its_profiler_costs_the_campaign_nothing(
     machine: Machine, tmp_path: Path
 ) -> None:

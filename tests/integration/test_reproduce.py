@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import zipfile
 
+import pytest
+
 from benchlab.results.records import REPRODUCES
 from tests.machine import Machine
 
 CLI = "benchlab.cli.main"
 
 
+@pytest.mark.fault(
+    "`benchlab reproduce` is killed",
+    promise="the same command goes on with it",
+    of="processes",
+)
 def test_a_pair_of_a_campaign_is_measured_again(machine: Machine) -> None:
     """One workload of two, on both versions; after a kill the same command goes on with it."""
     both = machine.settings(rounds=2, workloads="oltp_point_select,oltp_update_index")

@@ -279,6 +279,7 @@ def test_a_port_that_another_project_uses_is_refused(running: Group, tmp_path: P
     assert other.processes() == []
 
 
+@pytest.mark.fault("the scheduler is killed", promise="another one takes over", of="airflow")
 def test_a_killed_scheduler_is_started_again(running: Group) -> None:
     """After SIGKILL another scheduler takes over and runs what is triggered."""
     killed = running.service("scheduler")
@@ -310,6 +311,11 @@ def test_down_ends_everything(running: Group) -> None:
     assert again.stdout == "Not running: nothing to stop.\n"
 
 
+@pytest.mark.fault(
+    "the supervisor of the services is killed",
+    promise="`make down` and the next `make up` end what it left",
+    of="airflow",
+)
 @pytest.mark.long  # starts all services twice; tests/airflow has what ends a group
 def test_orphans_of_a_killed_supervisor_are_ended(running: Group) -> None:
     """Nothing of a group whose supervisor was killed survives `down`, nor the next `up`."""

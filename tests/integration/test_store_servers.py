@@ -211,6 +211,11 @@ def lose_it_in_a_transaction(store: Store, process: Server) -> None:
         connection.execute(sa.select(CAMPAIGNS.c.id))
 
 
+@pytest.mark.fault(
+    "the database of results is stopped under a campaign",
+    promise="it is waited for, up to 15 minutes, and no trial is lost",
+    of="results",
+)
 def test_a_database_that_is_restarted_costs_a_campaign_nothing(
     database: tuple[str, Server], tmp_path: Path
 ) -> None:

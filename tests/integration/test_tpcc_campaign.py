@@ -72,6 +72,11 @@ def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None
     assert machine.holder() is None
 
 
+@pytest.mark.fault(
+    "server or client is killed in a TPC-C trial",
+    promise="neither trial has a figure, and the run says what is missing",
+    of="servers",
+)
 @pytest.mark.long  # test_campaign has the same for sysbench
 def test_neither_a_killed_server_nor_a_killed_client_has_a_figure(machine: Machine) -> None:
     """Both trials are rejected, each with the reason, and the run says what is missing."""

@@ -6,6 +6,7 @@ rows in its tables.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 from benchlab.engines.database import LEAST_FREE
@@ -43,10 +44,8 @@ def tell_full(error: BaseException, home: Home, campaign: str, deployment: Deplo
     if isinstance(error, UnreachableError) or not isinstance(error, BenchlabError | OSError):
         return
     hosts: dict[str, Executor] = {HERE: LocalExecutor(home.root, campaign)}
-    try:
+    with contextlib.suppress(BenchlabError):  # there are no hosts yet, or no more
         hosts |= deployment.executors()
-    except BenchlabError:  # there are no hosts yet, or no more
-        pass
     said = {str(line) for line in error.args}
     lines = [line for line in full(hosts, deployment) if str(line) not in said]
     error.args = (*error.args, *lines)

@@ -471,7 +471,8 @@ class CampaignRun(StoredCampaign):
         try:
             self.store.finish(self.campaign.id, "failed")
         except (StoreError, KeyboardInterrupt) as another:
-            error.add_note(str(another) or "interrupted again")
+            if (why := str(another) or "interrupted again") not in getattr(error, "__notes__", ()):
+                error.add_note(why)
             return False
         return True
 

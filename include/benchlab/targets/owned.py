@@ -219,6 +219,15 @@ def _on_each(fleet: Fleet, doing: str, work: Callable[[FleetHost], object]) -> l
     return [f"{name}: {doing}: {why}" for name, why in failures.items()]
 
 
+def _check_sudo(executor: Executor, host: FleetHost) -> None:
+    sudo = executor.run(["sudo", "-n", "true"], check=False)
+    if sudo.exit_code != 0:
+        raise TargetError(
+            f"{executor.host}: {host.user} has no sudo without a password "
+            f"({sudo.stderr.strip() or sudo.exit_code}); TiUP and restores need it"
+        )
+
+
 def _refuse(faults: list[str], why: str) -> None:
     if faults:
         raise TargetError("\n".join([why, *faults]))
@@ -352,6 +361,7 @@ class Target(FleetTarget):
     def _let_in(self, host: FleetHost, public: str) -> None:
         """Use the owner's key, once, to let in the campaign's key."""
         with self._as_owner(host) as executor:
+            _check_sudo(executor, host)
             executor.run(["sh", "-c", logins.AUTHORISE, "sh", public])
             # On the client's host, the fleet's lock is in this directory.
             base = str(fleet_files.directory_on(host, self.campaign).parent)
@@ -362,12 +372,7 @@ class Target(FleetTarget):
 
     def _check_host(self, host: FleetHost) -> None:
         executor = self.executor_of(host)
-        sudo = executor.run(["sudo", "-n", "true"], check=False)
-        if sudo.exit_code != 0:
-            raise TargetError(
-                f"{executor.host}: {host.user} has no sudo without a password "
-                f"({sudo.stderr.strip() or sudo.exit_code}); TiUP and restores need it"
-            )
+        _check_sudo(executor, host)
         roles = {*host.roles}
         executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
         if roles == {"client"}:  # TiUP's packages are in its owner's home

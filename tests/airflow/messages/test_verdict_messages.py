@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 from tests.airflow import warm
 from tests.airflow.conftest import told
 from tests.airflow.messages.conftest import (
@@ -100,6 +102,11 @@ def test_every_campaign_tells_of_itself_and_so_does_the_reaper(airflow_env: dict
     assert ast.literal_eval(reaper.partition(" ")[2]) == expected
 
 
+@pytest.mark.fault(
+    "a notifier fails",
+    promise="the run is green, and the other notifiers are told",
+    of="airflow",
+)
 def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
     env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail
 ) -> None:

@@ -163,6 +163,11 @@ def test_a_lock_that_is_held_is_no_failed_deployment(make: Callable[..., Deploym
     assert bench.sequence.money.stopped() is None
 
 
+@pytest.mark.fault(
+    "a host is lost while a later deployment is prepared",
+    promise="it is replaced, and the deployment is made once",
+    of="hosts",
+)
 def test_hosts_that_are_lost_meanwhile_are_replaced_for_the_same_deployment(
     make: Callable[..., Deployments],
 ) -> None:

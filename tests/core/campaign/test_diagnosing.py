@@ -150,6 +150,11 @@ def test_data_are_restored_before_each_look(make: Make) -> None:
     assert bench.restores() == before + made == before + 6
 
 
+@pytest.mark.fault(
+    "a process is killed while it looks closer at what changed",
+    promise="at most one look is lost, and none is made twice",
+    of="processes",
+)
 @pytest.mark.parametrize("moment", range(1, 5))
 def test_a_killed_process_loses_one_look_at_most(make: Make, moment: int) -> None:
     """The next call goes on after the last one that ended, and makes none of them again."""

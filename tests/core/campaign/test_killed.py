@@ -279,6 +279,11 @@ def test_a_campaign_makes_every_transition_of_the_table(
     assert end["missing"] == end["untimely"] == end["running"] == []
 
 
+@pytest.mark.fault(
+    "SIGKILL at any change of a campaign's state, before it is written or after",
+    promise="the stage is repeated, and the campaign ends as if nothing had happened",
+    of="processes",
+)
 @pytest.mark.parametrize("transition", TRANSITIONS)
 def test_a_campaign_that_is_killed_comes_to_the_same_end(
     make: Callable[[str], Campaign],

@@ -161,6 +161,11 @@ def test_a_load_that_fails_ends_the_other_one(store: Store, tmp_path: Path) -> N
         work.deployments.load(*SIDES)
 
 
+@pytest.mark.fault(
+    "a load ends without an error and without all its rows",
+    promise="side, table and both numbers are named, and nothing is measured",
+    of="servers",
+)
 def test_rows_that_are_missing_after_a_load_are_named(store: Store, tmp_path: Path) -> None:
     """By side, table and both numbers."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
@@ -244,6 +249,11 @@ def test_a_server_that_ended_in_the_load_is_said_and_the_time_not_learned(
     assert [time.step for _, time in store.step_times("local", "mariadb")] == ["analyze"]
 
 
+@pytest.mark.fault(
+    "a server ends while the client loads",
+    promise="the server is named beside the client's error",
+    of="servers",
+)
 def test_a_load_that_fails_names_the_server_that_ended(store: Store, tmp_path: Path) -> None:
     """Beside the client's error, which is only what follows from it."""
 

@@ -67,6 +67,11 @@ def test_half_a_line_is_read_once_it_is_whole(log: ProgressLog) -> None:
     assert log.read(offset)[0] == [step("deploy")]
 
 
+@pytest.mark.fault(
+    "a full disk cuts off a line of a campaign's progress",
+    promise="the next steps are shown",
+    of="disks",
+)
 def test_a_damaged_line_does_not_stop_a_campaign(log: ProgressLog) -> None:
     """A line that a full disk cut off is skipped, and the next steps are shown."""
     log.write(step("deploy"))

@@ -153,6 +153,11 @@ def test_after_a_trial_that_was_not_executed_the_data_are_restored(
     }
 
 
+@pytest.mark.fault(
+    "a trial cannot be executed",
+    promise="it is tried three times, then stored as invalid, and the campaign goes on",
+    of="servers",
+)
 def test_a_trial_that_cannot_be_executed_is_tried_again_and_then_invalid(
     make: Callable[..., Bench],
 ) -> None:

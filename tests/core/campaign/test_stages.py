@@ -192,6 +192,11 @@ def test_what_could_not_be_given_back_is_named(
     assert len(kept.lines) == 2
 
 
+@pytest.mark.fault(
+    "the store fails while a campaign ends",
+    promise="everything is given back, and the first failure is told",
+    of="results",
+)
 def test_a_store_that_is_lost_keeps_nothing_rented(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

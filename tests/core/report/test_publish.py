@@ -148,6 +148,11 @@ def test_a_campaign_is_published_everywhere_and_again(s3: S3, store: Store, tmp_
     work.verdict()
 
 
+@pytest.mark.fault(
+    "a destination of the report fails",
+    promise="the others have it, and one command repeats what failed",
+    of="results",
+)
 @pytest.mark.usefixtures("rendered")
 def test_a_destination_that_fails_loses_nothing_and_stops_no_other(
     s3: S3, store: Store, tmp_path: Path
@@ -420,6 +425,11 @@ def test_the_publisher_of_files_says_what_hinders_it(s3: S3, tmp_path: Path) -> 
         files.publish(publication())
 
 
+@pytest.mark.fault(
+    "publishing is cut off while an earlier edition is there",
+    promise="whoever reads finds one edition or the other, and no mixture",
+    of="results",
+)
 @pytest.mark.parametrize("flag", [files._RENAME_EXCHANGE, 1 << 20], ids=["at once", "on NFS"])
 def test_a_report_is_replaced_as_a_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: int

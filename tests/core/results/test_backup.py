@@ -74,6 +74,11 @@ def writing(here: Here) -> Iterator[threading.Event]:
         writer.join()
 
 
+@pytest.mark.fault(
+    "a backup is made while a campaign writes",
+    promise="its rows are those of one moment, each with its object",
+    of="results",
+)
 def test_a_backup_beside_a_campaign_that_runs_is_whole(
     kept: Here, tmp_path: Path, empty: dict[str, str]
 ) -> None:
@@ -205,6 +210,11 @@ DAMAGED = {
 }
 
 
+@pytest.mark.fault(
+    "a backup is damaged",
+    promise="it is refused, and the home stays empty",
+    of="results",
+)
 @pytest.mark.parametrize(("damage", "sentence"), DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_backup_is_refused_and_leaves_the_home_empty(
     kept: Here, tmp_path: Path, empty: dict[str, str], damage: Callable[[Path], None], sentence: str

@@ -139,6 +139,11 @@ def killed(root: UPath, step: int) -> bool:
     return os.waitpid(child, 0)[1] != 0
 
 
+@pytest.mark.fault(
+    "a process is killed at any step of packing a campaign's objects",
+    promise="every object can be read, and the next process packs the rest",
+    of="processes",
+)
 def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path) -> None:
     """Every object can be read after it, and the next process seals what is left, into one file."""
     root, step = UPath(tmp_path), 0
@@ -157,6 +162,11 @@ def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path) -> None:
     assert step > 2 * len(CONTENTS) + 2
 
 
+@pytest.mark.fault(
+    "two processes pack a campaign's objects at once",
+    promise="nothing is lost",
+    of="results",
+)
 def test_processes_that_seal_at_once_lose_nothing(tmp_path: Path) -> None:
     """All objects are in archives in the end, none is beside them."""
     root = UPath(tmp_path)
@@ -178,6 +188,7 @@ def test_processes_that_seal_at_once_lose_nothing(tmp_path: Path) -> None:
     assert read(root) == CONTENTS
 
 
+@pytest.mark.fault("an archive of objects is damaged", promise="the file is named", of="results")
 @pytest.mark.parametrize("kept", [0, 60, -30], ids=["empty", "cut", "without its end"])
 def test_a_damaged_archive_is_named(tmp_path: Path, kept: int) -> None:
     """A reader is told which file cannot be read, with no traceback."""

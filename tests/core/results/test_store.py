@@ -366,6 +366,11 @@ def both_write(url: str, number: str) -> list[str]:
     return [writer.communicate()[0].strip() for writer in writers]
 
 
+@pytest.mark.fault(
+    "two processes write into a store that neither found there",
+    promise="nothing is lost",
+    of="results",
+)
 def test_two_processes_write_into_a_new_store_and_nothing_is_lost(url: str) -> None:
     """Both sides are prepared and stored at once, in a store that neither found there."""
     said = both_write(url, "15")
