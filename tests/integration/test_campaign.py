@@ -385,6 +385,36 @@ def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Mac
 
 
 @pytest.mark.fault(
+    "`benchlab run` is killed in one stage after the other, and run again each time",
+    promise="it comes to its end with every trial, and nothing stays",
+    of="processes",
+)
+@pytest.mark.long  # test_killed does it at every change of the state, without servers
+def test_a_campaign_that_is_killed_in_each_stage_comes_to_its_end(machine: Machine) -> None:
+    """SIGKILL of the process with its group; servers and clients go on until the next run."""
+    log = ProgressLog(machine.here.campaign("stages") / "progress.jsonl")
+    command = ("benchlab.cli.main", "run", "sysbench_local", "--campaign", "stages")
+    first = "deploy", "load", "analyze", "back up"
+    kills = ["check the machine", "local", *(f"{stage} baseline" for stage in first), "run"]
+    for phase in (*kills, "report"):
+        _, offset = log.read()
+        run = machine.start(*command, *machine.settings())
+        while not any(step.phase == phase for step in log.read(offset)[0]):
+            assert run.poll() is None, run.communicate()[0]
+            time.sleep(0.02)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.communicate(timeout=LIMIT_S)
+    machine.run(*command, *machine.settings())
+    campaign, results = machine.outcome("stages")
+    assert campaign.state == "complete"
+    valid = [result.trial.id for result in results if result.valid]
+    assert {*valid} == {trial.id for trial in campaign.plan.trials}
+    assert machine.left_running("stages") == []
+    assert machine.holder() is None
+    assert machine.verified("stages").outcome == "holds"
+
+
+@pytest.mark.fault(
     "`benchlab run` is killed within a pair of blocks, and run again",
     promise="the pair is measured again as a whole; no stored trial is measured twice",
     of="processes",

@@ -15,7 +15,7 @@ from benchlab.campaign import trial
 from benchlab.campaign.money import Money
 from benchlab.campaign.state import MOST_RECOVERIES, TRIES, Loss, StateFile
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.errors import BenchlabError, TryFailedError
+from benchlab.errors import BenchlabError, StoreError, TryFailedError
 from benchlab.language import message
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.steps import PlanStep, minutes_after_trials, trial_minutes
@@ -156,6 +156,9 @@ class Recovery:
         self._state.to("replace hosts", losses=(*earlier, last))
         try:
             others = redo()
+        except StoreError:  # no fault of the hosts
+            self._state.to("replace hosts", losses=(*earlier, replace(last, tries=last.tries - 1)))
+            raise
         except BenchlabError as error:
             lost = ", ".join(last.hosts)
             raise TryFailedError(

@@ -362,6 +362,8 @@ class CampaignRun(StoredCampaign):
         for side in self.target.sides:
             try:
                 found[side] = self.deployments.check(side, "last trial")
+            except StoreError:
+                raise  # says nothing of the side, and may pass
             except BenchlabError as error:
                 self.note("failed", f"check after last trial {side}", str(error))
         return found

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from upath import UPath
 
+from benchlab import workloads
 from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import TRANSITIONS, RunState, StateFile
 from benchlab.errors import (
+    AwayError,
     NotMeasuredError,
     SpecError,
     StoreError,
@@ -175,6 +177,22 @@ class Campaign:
         self.home, self.store, self.plan = Home(PROJECT, directory), store, record.plan
         self.state = KilledFile(self.home.campaign("c1"), transition)
         self.world = World(record.plan)
+        self.lost: Iterator[int] | None = None
+        self.losses = 0
+
+    def lose_the_store(self) -> None:
+        """Let it be away for the first transaction of a stage's first try, the second of its
+        second, and so on, until a try needs no more of them.
+        """
+        connected = self.store.database._connected
+
+        def once() -> Any:
+            if self.lost is not None and next(self.lost) == 0:
+                self.losses += 1
+                raise AwayError("the results store is away")
+            return connected()
+
+        vars(self.store.database)["_connected"] = once
 
     def opened(self) -> CampaignRun:
         """In another process."""
@@ -185,11 +203,13 @@ class Campaign:
 
     def repeat(self, stage: Callable[[CampaignRun], object]) -> object:
         """A stage as a task that is tried again."""
-        while True:
+        for number in itertools.count():
+            self.lost = itertools.count(-number)
             try:
                 return stage(self.opened())
-            except (Killed, TryFailedError, UnreachableError):
+            except (AwayError, Killed, TryFailedError, UnreachableError):
                 continue
+        raise AssertionError
 
     def stages(self) -> Iterator[Callable[[CampaignRun], object]]:
         """Those of the DAG."""
@@ -211,6 +231,7 @@ class Campaign:
         """All stages; how it ends."""
         for stage in self.stages():
             self.repeat(stage)
+        self.lost = None
         results = self.store.trials("c1")
         valid = {r.trial.id: r.samples for r in results if r.valid}
         record, state = self.store.campaign("c1"), self.state.read()
@@ -241,6 +262,7 @@ def _all(attempt: int, work: CampaignRun) -> None:
 @pytest.fixture(autouse=True, scope="module")
 def conditions() -> Iterator[None]:
     """The workload has conditions to be checked, none in particular."""
+    workloads.by_name()  # gives it what it leaves to the defaults
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sysbench, "CONSISTENCY", lambda query: ())
         yield
@@ -294,6 +316,21 @@ def test_a_campaign_that_is_killed_comes_to_the_same_end(
     campaign = make(transition)
     assert campaign.run() == unkilled[0]
     assert campaign.state.kills == []
+
+
+@pytest.mark.fault(
+    "the results store is away for any one transaction of any stage",
+    promise="the stage is repeated, and the campaign ends as if nothing had happened",
+    of="results",
+)
+def test_a_store_that_is_away_at_any_moment_costs_nothing(
+    make: Callable[[str], Campaign], unkilled: tuple[dict[str, object], set[str]]
+) -> None:
+    """Every transaction of every stage fails once."""
+    campaign = make("none")
+    campaign.lose_the_store()
+    assert campaign.run() == unkilled[0]
+    assert campaign.losses > 100
 
 
 def test_a_complete_campaign_is_not_measured_again(make: Callable[[str], Campaign]) -> None:

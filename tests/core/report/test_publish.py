@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -448,6 +449,28 @@ def test_a_report_is_replaced_as_a_whole_or_not_at_all(
     assert files.read(directory) == {**new, "note.txt": b"mine"}
     assert os.fstat(opened).st_ino != directory.stat().st_ino
     os.close(opened)
+    assert [path.name for path in tmp_path.iterdir()] == ["c1"]
+
+
+@pytest.mark.fault(
+    "two processes publish two editions of a report at once",
+    promise="one of them is there as a whole, and nothing of the other",
+    of="results",
+)
+def test_of_two_editions_that_are_published_at_once_one_is_there(tmp_path: Path) -> None:
+    """Whoever comes last, again and again; no half edition is left beside it."""
+    directory, names = tmp_path / "c1", [f"{number}.csv" for number in range(20)]
+
+    def publish(edition: bytes) -> None:
+        for _ in range(20):
+            files.replace(dict.fromkeys(names, edition), directory)
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(publish, edition) for edition in (b"one", b"two")]:
+            done.result()
+    found = files.read(directory)
+    assert [*found] == sorted(names)
+    assert set(found.values()) in ({b"one"}, {b"two"})
     assert [path.name for path in tmp_path.iterdir()] == ["c1"]
 
 
