@@ -183,8 +183,13 @@ class Objects:
 def _named(path: UPath, done: str) -> Iterator[None]:
     try:
         yield
-    except _UNREADABLE as error:
+    except Exception as error:
+        is_of_s3 = type(error).__module__.startswith("botocore.")  # without s3fs there is none
+        if not (isinstance(error, _UNREADABLE) or is_of_s3):
+            raise
         is_away = isinstance(error, _AWAY) or getattr(error, "errno", None) in _AWAY_NUMBERS
+        # s3fs passes on only what botocore says of the connection; a refusal is an OSError.
+        is_away = is_away or is_of_s3
         kind = AwayError if is_away else StoreError
         raise kind(f"{path}: cannot be {done}: {meaning_of(error)}") from error
 

@@ -564,7 +564,8 @@ class Store:
         kinds = [TRIALS.c[kind] for kind in ("raw", "series", "hosts", "counts")]
         with self.transaction() as connection:
             rows = connection.execute(sa.select(*kinds).where(TRIALS.c.campaign == campaign)).all()
-        self._objects.seal(campaign, {name for row in rows for name in row if name is not None})
+        names = {name for row in rows for name in row if name is not None}
+        self.patience.call(lambda: self._objects.seal(campaign, names))
 
     def objects_below(self, folder: str) -> dict[str, int]:
         """The sizes in bytes of all objects below a folder, by name; empty if there are none.
@@ -575,7 +576,7 @@ class Store:
         Raises:
             StoreError: they cannot be listed.
         """
-        return self._objects.below(folder)
+        return self.patience.call(lambda: self._objects.below(folder))
 
     def remove_objects(self, names: Iterable[str]) -> None:
         """Remove objects; those that are gone already do not matter.
@@ -583,7 +584,8 @@ class Store:
         Raises:
             StoreError: one cannot be removed.
         """
-        self._objects.remove(names)
+        gone = [*names]
+        self.patience.call(lambda: self._objects.remove(gone))
 
     # Remarks of people, and the end of a campaign
 

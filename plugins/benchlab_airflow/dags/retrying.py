@@ -1,8 +1,9 @@
 """When a task of a campaign is tried again: one policy for all of them.
 
-What may come back by itself (a host, a mirror) is asked again after 5 s, 10 s, 20 s and so on, for
-at least ten minutes. A results store is waited for inside of each try, by :mod:`benchlab.patience`. A
-task whose process was killed has no error to judge by: it follows the same delays.
+What may come back by itself (a host, a mirror) is asked again after 5 s, 10 s, 20 s and so on,
+for at least ten minutes. A results store is waited for inside of each try, by
+:mod:`benchlab.patience`. A task whose process was killed has no error to judge by: it follows the
+same delays.
 """
 
 from __future__ import annotations

@@ -7,13 +7,17 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
+from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
-from benchlab.errors import StoreError
+from benchlab.errors import AwayError, StoreError
+from benchlab.patience import LIMIT_S, Patience
 from benchlab.results.objects import Objects
 from benchlab.results.store import Store
 from tests.builders import campaigns
@@ -226,3 +230,55 @@ def test_a_store_seals_what_its_trials_name(tmp_path: Path) -> None:
         assert {"r1-a1.txt", "r1-a1.csv"}.isdisjoint(left)
         assert "r1-a1.hosts.csv" in left
         assert {name: store.read_bytes(name) for name in CONTENTS} == CONTENTS
+
+
+@pytest.mark.fault(
+    "S3 does not answer while objects are written, listed, packed or removed",
+    promise="it is asked again, as the database is, and nothing is lost",
+    of="results",
+)
+def test_an_object_store_that_does_not_answer_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each operation finds the connection closed twice; without patience it is an error."""
+    left = [0]
+
+    def unanswered(method: str) -> None:
+        real = getattr(MemoryFileSystem, method)
+
+        def asked(*arguments: Any, **named: Any) -> Any:
+            if left[0]:
+                left[0] -= 1
+                raise EndpointConnectionError(endpoint_url="https://s3.example.org")
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(MemoryFileSystem, method, asked)
+
+    for method in ("_open", "find", "rm_file"):
+        unanswered(method)
+    pauses: list[float] = []
+    place = UPath(f"memory://away-{os.getpid()}")
+    url, campaign = f"sqlite:///{tmp_path}/results.db", campaigns.campaign(rounds=1, threads=[4])
+    with Store(url, place, Patience(LIMIT_S, pauses.append)) as store:
+        store.add_campaign(campaign)
+
+        def away(work: Callable[[], Any]) -> Any:
+            left[0] = 2
+            found = work()
+            assert left == [0]
+            return found
+
+        result, *_ = campaigns.results_of(campaign.plan)
+        name = away(lambda: store.write_bytes("c1/r1.txt", b"raw"))
+        store.add_trial(campaign.id, dataclasses.replace(result, raw=name))
+        assert away(lambda: store.read_bytes(name)) == b"raw"
+        assert away(lambda: store.objects_below("c1")) == {name: 3}
+        away(lambda: store.seal(campaign.id))
+        assert store.read_bytes(name) == b"raw"
+        store.write_bytes("c1/more.txt", b"more")
+        away(lambda: store.remove_objects(["c1/more.txt"]))
+        assert pauses == 5 * [1, 2]
+        store.patience.limit_s, left[0] = 0.0, 1
+        with pytest.raises(AwayError, match=r"cannot be written: .*s3\.example\.org"):
+            store.write_bytes("c1/r2.txt", b"raw")
+    place.fs.rm(place.path, recursive=True)
