@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from benchlab.analysis.gates import gates as quality
-from benchlab.campaign import counting, trial_columns
+from benchlab.campaign import counting, room, trial_columns
 from benchlab.campaign.deployment import TrialSetup, client_config, endpoint
 from benchlab.campaign.state import Begun
 from benchlab.engines.counts import samples, to_csv
@@ -186,6 +186,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         compared = [row for row in counts if not quality.leaving_out(gates, results, row.count)]
         reasons: tuple[Said, ...] = (
             *quality.reasons(results),
+            *_full_disks(setup, columns["free_space_ratio"]),
             *ended,
             *client_reasons(output, status.exit_code),
         )
@@ -208,6 +209,13 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
     return Collected(
         result, raw, series_csv(output), hosts.to_csv(), to_csv(counts) if counts else ""
     )
+
+
+def _full_disks(setup: TrialSetup, ratio: float | None) -> list[Message]:
+    """Which disks were too full in a trial, as far as they still are."""
+    if ratio is None or ratio >= 1:
+        return []
+    return room.full(setup.deployment.executors(), setup.deployment)
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:
