@@ -18,8 +18,8 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
@@ -194,7 +194,7 @@ class Cloud:
         Args:
             action: ``RunInstances``.
             code: AWS's error code; ``lost``: the connection breaks; ``empty``: a listing without
-                anything.
+                anything; ``html``: a proxy answers instead of AWS.
             fields: ``times`` (-1: always), ``zone`` (of RunInstances), ``region``, ``match`` (a
                 part of the request), ``message``, ``after_success`` (the call takes effect).
         """
@@ -208,6 +208,15 @@ class Cloud:
     def heal(self) -> None:
         """No more faults."""
         self._admin("DELETE", "_faults")
+
+    @contextmanager
+    def without_faults(self) -> Iterator[None]:
+        """The faults are put off, so that a test can look."""
+        faults = self._admin("GET", "_faults")
+        self.heal()
+        yield
+        for fault in faults:
+            self._admin("POST", "_faults", fault)
 
     def boots(self, name: str, **fields: object) -> None:
         """How the host of this name boots: ``never=True``, or ``fail=[COMMAND, ...]``."""

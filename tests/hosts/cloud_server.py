@@ -261,6 +261,8 @@ class Server:
     def _faulty(self, request: Request, fault: dict[str, Any]) -> Answer:
         if fault["code"] == "lost":
             return 500, "lost", b""
+        if fault["code"] == "html":
+            return 502, "text/html", b"<!doctype html>\n<title>Bad Gateway</title>\n"
         if fault["code"] == "empty":
             name = f"{request.action}Response"
             xmlns = "http://ec2.amazonaws.com/doc/2016-11-15/"
@@ -620,6 +622,8 @@ class Server:
     def _admin_faults(self, method: str, given: dict[str, Any]) -> Any:
         if method == "DELETE":
             self.faults.clear()
+        elif method == "GET":
+            return self.faults
         else:
             self.faults.append({"times": -1, **given})
         return self.faults

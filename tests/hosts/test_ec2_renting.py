@@ -413,3 +413,11 @@ def test_a_host_whose_console_says_no_more_is_asked_itself(
 
     fleet = provision(cloud.access(), rental(tmp_path), limits=SOON, probe=probe)
     assert set(asked) == {host.name for host in fleet.hosts}
+
+
+def test_a_proxy_that_answers_instead_of_aws_is_named(cloud: Cloud, tmp_path: Path) -> None:
+    """Its page is neither shown nor a reason for a traceback."""
+    cloud.fault("DescribeInstances", "html")
+    with pytest.raises(AwsError, match="what answers is not AWS; is it a proxy"):
+        launch(cloud.access(), rental(tmp_path), limits=SOON)
+    assert cloud.holdings() == NOTHING

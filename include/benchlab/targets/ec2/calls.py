@@ -113,6 +113,7 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
         AwsError: it was refused, or AWS could not be asked (no credentials, no connection).
     """
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+    from botocore.parsers import ResponseParserError
 
     region = client.meta.region_name
     try:
@@ -129,7 +130,7 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
         if apart := clock_fault(time_of(error.response)):
             said += f"; {apart}"  # AWS refuses such requests with various codes
         raise AwsError(operation, region, code, said) from error
-    except BotoCoreError as error:
+    except (BotoCoreError, ResponseParserError) as error:
         unsigned = isinstance(error, NoCredentialsError)
         raise AwsError(
             operation, region, "", _not_asked(error, client), no_credentials=unsigned
@@ -148,6 +149,7 @@ def _not_asked(error: Exception, client: Any) -> str:
         SSOError,
         TokenRetrievalError,
     )
+    from botocore.parsers import ResponseParserError
 
     match error:
         case NoCredentialsError():
@@ -166,6 +168,8 @@ def _not_asked(error: Exception, client: Any) -> str:
             if region not in _regions():
                 return f"{url} does not answer, and no region {region} is known; is it misspelt?"
             return f"{url} does not answer; see whether this machine has a network (HTTPS_PROXY?)"
+        case ResponseParserError():  # what came instead may be a whole page
+            return f"{client.meta.endpoint_url}: what answers is not AWS; is it a proxy?"
         case _:
             return str(error)
 
