@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import pydantic
 import sqlalchemy as sa
@@ -40,8 +41,18 @@ _DATABASE, _DUMP, _OBJECTS, _HOME = "results.db", "results.dump", "objects", "ho
 _REPORTS = "reports"
 _NAMED = ("raw", "series", "hosts", "counts")
 _HEAD = b"SQLite format 3\0"
+_Ignore = Callable[[str, list[str]], set[str]]
+_Short = pydantic.Field(max_length=200)
 # What SQLite keeps beside a database while it is open.
 _BESIDE = ("-wal", "-shm", "-journal")
+
+
+def _named_in_home(name: str) -> str:
+    """The name of a directory in a backup; one that leads elsewhere is none."""
+    folder, _, own = name.rpartition("/")
+    if name != _OBJECTS and (folder != _HOME or own in ("", ".", "..") or not own.isprintable()):
+        raise ValueError(f"{_OBJECTS!r} or {_HOME + '/...'!r} is expected")
+    return name
 
 
 class Manifest(Frozen):
@@ -57,7 +68,7 @@ class Manifest(Frozen):
     revision: str
     at: str
     rows: dict[str, int]
-    files: dict[str, int]
+    files: dict[Annotated[str, pydantic.AfterValidator(_named_in_home), _Short], int]
     missing: int
 
 
@@ -136,12 +147,8 @@ def restore(home: Home, source: Path, say: Callable[[str], None]) -> None:
         )
     if made.rows:
         targets[kept] = Path(url.database or "")
-    for target in targets.values():
-        if target.is_file() or (target.is_dir() and any(target.iterdir())):
-            raise StoreError(
-                f"{target} is there already: a backup is put into an empty home only; name another "
-                "one in BENCHLAB_HOME, or move this one away"
-            )
+    for begin, target in targets.items():
+        _refuse(source, begin, target)
     opened = sa.URL.create("sqlite", database=str(kept)) if made.rows else url
     with _reading(opened, _load_command(url, kept)) as connection:
         revision = revisions.of(connection) or ""
@@ -150,12 +157,26 @@ def restore(home: Home, source: Path, say: Callable[[str], None]) -> None:
     with contextlib.ExitStack() as undo:
         for begin, target in targets.items():
             undo.callback(_remove, target)
-            (_copy_file if begin.is_file() else _copy_tree)(begin, target)
+            if begin.is_file():
+                _copy_file(begin, target)
+            else:
+                _copy_tree(begin, target, partial(_leading_out, begin.resolve()))
         _prove(home, made, url)
         undo.pop_all()
     _say(made, say)
     if revision != revisions.known()[-1]:
         say(f"the store has revision {revision}: `benchlab store upgrade` makes it this Benchlab's")
+
+
+def _refuse(source: Path, begin: Path, target: Path) -> None:
+    """Refuse to copy what is no part of a backup, or to where something is."""
+    if not begin.resolve().is_relative_to(source.resolve()):
+        raise StoreError(f"{begin} leads out of the backup: nothing was put back")
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise StoreError(
+            f"{target} is there already: a backup is put into an empty home only; name another "
+            "one in BENCHLAB_HOME, or move this one away"
+        )
 
 
 def _prove(home: Home, made: Manifest, url: sa.URL) -> None:
@@ -167,11 +188,11 @@ def _prove(home: Home, made: Manifest, url: sa.URL) -> None:
         lost = 0 if objects is None else _missing(connection, objects)
     found = {**there, **rows, "objects that are missing": max(lost, made.missing)}
     backed_up = {**made.files, **made.rows, "objects that are missing": made.missing}
-    for name, count in backed_up.items():
-        if found.get(name) != count:
+    for name in {**backed_up, **found}:
+        if found.get(name) != backed_up.get(name):
             raise StoreError(
                 f"the backup is damaged, and nothing was put back: {name}: {found.get(name, 0)}, "
-                f"and {count} when it was made"
+                f"and {backed_up.get(name, 0)} when it was made"
             )
 
 
@@ -281,11 +302,12 @@ def _missing(connection: Connection, objects: Path) -> int:
         return sum(not kept.has(name) for name in sorted(named - loose))
 
 
-def _copy_tree(source: Path, target: Path) -> int:
+def _copy_tree(source: Path, target: Path, left_out: _Ignore | None = None) -> int:
     """Copy a directory with its permissions, if it exists; returns the number of files copied."""
     if source.is_dir():
+        leave = left_out or _left_out
         try:
-            shutil.copytree(source, target, True, _left_out, _copy_file, dirs_exist_ok=True)
+            shutil.copytree(source, target, True, leave, _copy_file, dirs_exist_ok=True)
         except OSError as error:
             raise StoreError(f"{source}: cannot be copied to {target}: {error}") from error
     return _count(target)
@@ -313,6 +335,15 @@ def _left_out(folder: str, names: list[str]) -> set[str]:
             if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
                 found.add(name)
     return found
+
+
+def _leading_out(top: Path, folder: str, names: list[str]) -> set[str]:
+    """What is left out of a backup that somebody may have changed: links by which a later write
+    would reach a file outside.
+    """
+    links = (name for name in names if Path(folder, name).is_symlink())
+    out = {name for name in links if not Path(folder, name).resolve().is_relative_to(top)}
+    return out | _left_out(folder, names)
 
 
 def _copy_file(source: str | Path, target: str | Path) -> None:

@@ -259,3 +259,34 @@ def test_of_a_store_on_a_server_the_command_is_named_first(
     assert command.format(tmp_path / "backup") in refused
     assert "hunter22" not in refused
     assert list((tmp_path / "backup").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["home/..", "/etc", "home/../../x", "home", "", "objects/c1"])
+def test_a_backup_that_names_what_is_not_its_own_is_refused(
+    kept: Here, tmp_path: Path, empty: dict[str, str], name: str
+) -> None:
+    """Somebody else may have made it."""
+    assert kept.run("backup", tmp_path / "backup").returncode == 0
+    manifest = tmp_path / "backup" / MANIFEST
+    said = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**said, "files": {**said["files"], name: 0}}))
+    assert "is expected" in kept.refused("restore", tmp_path / "backup", **empty)
+    assert not (tmp_path / "new").exists()
+
+
+def test_links_that_lead_out_of_a_backup_are_not_put_back(
+    kept: Here, tmp_path: Path, empty: dict[str, str]
+) -> None:
+    """A later report would be written to where they lead."""
+    assert kept.run("backup", tmp_path / "backup").returncode == 0
+    (tmp_path / "elsewhere").mkdir()
+    reports = tmp_path / "backup" / "home" / "reports"
+    (reports / "c2").symlink_to(tmp_path / "elsewhere")
+    (reports / "c3").symlink_to("c1")
+    assert kept.run("restore", tmp_path / "backup", **empty).returncode == 0
+    there = {path.name for path in (tmp_path / "new" / "reports").iterdir()}
+    assert there == {"c1", "c3"}
+    shutil.rmtree(reports)
+    reports.symlink_to(tmp_path / "elsewhere")
+    again = {"BENCHLAB_HOME": str(tmp_path / "newer")}
+    assert "leads out of the backup" in kept.refused("restore", tmp_path / "backup", **again)
