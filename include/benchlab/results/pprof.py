@@ -25,6 +25,8 @@ from benchlab.errors import SpecError
 _GZIP = b"\x1f\x8b"
 # The largest profiles of TiDB have 2 MB; Go's stacks have 128 frames, beside those inlined.
 _MOST_BYTES, _MOST_FRAMES = 16 << 20, 4_000_000
+# Of a number of samples; Python reads none of more than 4300.
+_MOST_DIGITS = 20
 # What Rust adds to the name of a function, anew in each build.
 _HASH = re.compile(r"::h[0-9a-f]{16}$")
 # TiDB's packages moved into this folder in v7.4, with every name in them.
@@ -230,7 +232,7 @@ def _folded(name: str, content: bytes) -> Profile:
     stacks = dict[Stack, tuple[int, ...]]()
     for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
         stack, _, count = line.rpartition(" ")
-        if not stack or not count.isdecimal():
+        if not stack or not count.isdecimal() or len(count) > _MOST_DIGITS:
             raise _BrokenError(f"line {number} of its folded stacks does not end in a number")
         _add(stacks, tuple(stack.split(";")), (int(count),))
     return Profile(name, (FOLDED,), FOLDED.name, stacks, 1, FOLDED.unit)

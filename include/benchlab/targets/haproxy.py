@@ -163,15 +163,20 @@ class HAProxy:
         url = f"http://{self.host}:{self.stats_port}/;csv"
         command = ["curl", "-sS", "--fail", "--noproxy", "*", "--max-time", "5", url]
         page = self.executor.run(command).stdout
-        if not page.startswith("# pxname,"):
+        try:
+            return parse_statistics(page)
+        except (ValueError, csv.Error) as error:
             raise CommandError(
                 self.executor.host, shlex.join(command), 0, page, "not HAProxy's statistics"
-            )
-        return parse_statistics(page)
+            ) from error
 
     @property
     def _config(self) -> Path:
         return self.directory / f"{self.job}.cfg"
+
+
+# The columns of its statistics that are read.
+_READ = ("pxname", "svname", "status", "check_status", "stot")
 
 
 def even_threads(cores: int, connections: Iterable[int]) -> int:
@@ -212,8 +217,15 @@ def connection_spread(backends: Sequence[Backend]) -> float | None:
 
 
 def parse_statistics(page: str) -> list[Backend]:
-    """The servers of the proxy ``sql`` in HAProxy's statistics CSV."""
-    rows = csv.DictReader(io.StringIO(page.removeprefix("# ")))
+    """The servers of the proxy ``sql`` in HAProxy's statistics CSV.
+
+    Raises:
+        ValueError, csv.Error: it is not that, or a row is cut.
+    """
+    reader = csv.DictReader(io.StringIO(page.removeprefix("# ")))
+    rows, named = list(reader), reader.fieldnames or () if page.startswith("# ") else ()
+    if set(_READ) - {*named} or any(row[column] is None for row in rows for column in _READ):
+        raise ValueError("a column or a cell is missing")
     return [
         Backend(
             name=row["svname"],

@@ -202,6 +202,13 @@ def test_only_servers_are_counted() -> None:
     assert parse_statistics(rows) == [Backend("a", "UP", "L4OK", None)]
 
 
+@pytest.mark.parametrize("page", ["", "<html>", "# pxname,svname\nsql,a\n", "# pxname,svname,sta"])
+def test_a_page_that_is_cut_is_refused(page: str) -> None:
+    """A server without a state is neither up nor down."""
+    with pytest.raises(ValueError, match="a column or a cell is missing"):
+        parse_statistics(page)
+
+
 @pytest.mark.parametrize(
     ("sessions", "spread"),
     [([7], 0), ([3, 4, 3], 1), ([3, 6], 3), ([0, 2], 2), ([], None), ([3, None], None)],

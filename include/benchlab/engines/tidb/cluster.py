@@ -233,7 +233,7 @@ class Cluster(TiDB, BaseCluster):
         try:
             shown = self._tiup.cluster("show-config", name).stdout
             self._edit(topology.with_configs(shown, self._rendered))
-        except (CommandError, EngineError) as error:
+        except (CommandError, EngineError, SpecError) as error:
             raise EngineError(f"{self._name()}: cannot be configured: {error}") from error
         self._note_configured()
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchlab.engines.tidb.status import field
+from benchlab.errors import EngineError
 
 PD_TOLERANCE = 5
 # What levelling leaves: stores within one leader of the mean, or, if regions were split or merged
@@ -59,6 +60,15 @@ def read_regions(where: str, answer: Any) -> list[Region]:
     "down_peers":[{"peer":{...}}]}]}``; what is empty is left out.
     """
 
+    def at(entry: Any, name: str, absent: str) -> float:
+        key = field(entry, name, str, where, "") or absent
+        try:
+            return table_at(key)
+        except ValueError as error:
+            raise EngineError(
+                f"{where}: the field {name} has to be hexadecimal, and is {key[:80]!r}"
+            ) from error
+
     def read(entry: Any) -> Region:
         def peers(key: str) -> list[Any]:
             return field(entry, key, list, where, [])
@@ -77,8 +87,8 @@ def read_regions(where: str, answer: Any) -> list[Region]:
             field(entry, "id", int, where),
             led_by or None,
             frozenset(voters | {led_by} - {0}),
-            table_at(field(entry, "start_key", str, where, "")),
-            table_at(field(entry, "end_key", str, where, "") or "ff"),
+            at(entry, "start_key", ""),
+            at(entry, "end_key", "ff"),
         )
 
     return [read(entry) for entry in field(answer, "regions", list, where, [])]

@@ -69,7 +69,7 @@ def read(text: str) -> Mirror:
         if day is not None and _RELEASE.fullmatch(words[0]):
             releases.append((versions.parse(words[0]), date.fromisoformat(day)))
         elif words and words[0].strip("-"):  # not the line of dashes
-            others.append(words[2] if words[1:2] == ["->"] else words[0])
+            others.append(((words[1:2] == ["->"] and words[2:3]) or words)[0])
     return Mirror(tuple(releases), tuple(dict.fromkeys(others)))
 
 

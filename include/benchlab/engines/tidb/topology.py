@@ -15,8 +15,9 @@ from typing import Any, Literal, Self
 
 import yaml
 
-from benchlab.errors import TargetError
+from benchlab.errors import SpecError, TargetError
 from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.plan.documents import from_yaml
 from benchlab.plan.fields.engines import Parameters
 
 Component = Literal["pd", "tikv", "tidb"]
@@ -24,6 +25,7 @@ COMPONENTS: tuple[Component, ...] = ("pd", "tikv", "tidb")
 # The components that keep data; a TiDB server keeps none.
 STORAGE: tuple[Component, ...] = ("pd", "tikv")
 PORT_SET_STEP = 100
+_SHOWN = "`tiup cluster show-config`"
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,15 @@ def with_configs(shown: str, configs: dict[Component, Parameters]) -> str:
 
     Args:
         shown: what ``tiup cluster show-config`` prints.
+
+    Raises:
+        SpecError: it is no topology.
     """
-    document = yaml.safe_load(shown) or {}
-    document["server_configs"] = {**document.get("server_configs", {}), **configs}
+    document = from_yaml(shown, _SHOWN) or {}
+    before = document.get("server_configs") or {} if isinstance(document, dict) else None
+    if not isinstance(before, dict):
+        raise SpecError(f"{_SHOWN}: prints no topology, but: {shown[:200]!r}")
+    document["server_configs"] = {**before, **configs}
     return yaml.safe_dump(document, sort_keys=False, width=100)
 
 
