@@ -9,7 +9,7 @@ export PYTHON REPORT
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo up down test test-long check format lock bench study docs clean
+.PHONY: help setup setup-dev demo up down test test-long check format lock bench study soak docs clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z][a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -53,6 +53,9 @@ bench: setup-dev ## Measure Benchlab's own speed; writes build/bench
 
 study: setup-dev ## Simulate what the verdicts and the long view promise; writes build/study
 	@.venv/bin/python -m tools.study
+
+soak: setup-dev ## Run 50 local campaigns and 200 simulated fleets, and name what they leave behind
+	@.venv/bin/python -m tools.soak $(ARGS)
 
 docs: setup ## Write docs/RELIABILITY.md, and the pages of all DAGs and published plans into build/docs
 	@.venv/bin/python -m tools.docs

@@ -395,7 +395,9 @@ def bomb(size: int, times: int, name: str = contents.MANIFEST) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as opened:
         for number in range(times):
-            opened.writestr(name if number == 0 else f"raw/{number}", bytes(size))
+            with opened.open(name if number == 0 else f"raw/{number}", "w") as file:
+                for _ in range(max(size >> 20, 1)):
+                    file.write(bytes(min(size, 1 << 20)))
     return buffer.getvalue()
 
 
@@ -512,7 +514,8 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--to", type=Path, default=ROOT / "build" / "fuzz")
     asked = parser.parse_args()
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    said = Path("/proc/self/status").read_text().partition("VmData:")[2]
+    used = int(said.split()[0]) << 10
     resource.setrlimit(resource.RLIMIT_DATA, (used + MOST_BYTES, used + MOST_BYTES))
     times = Counter[str]()
     for found in run(asked.mutations, asked.seed, asked.only):

@@ -38,7 +38,7 @@ from tests.hosts.simulated_fleet import World
 from tests.machine import Machine, machine_in
 
 # What is imported, cached or begun once is there after so many campaigns.
-WARM = 5
+WARM = 10
 MOST_MEMORY = 1.05
 Kind = Literal["local", "fleets"]
 

@@ -79,7 +79,7 @@ SPEC: dict[str, Any] = {
     "budget": {"approve_above": 20, "limit": 80},
 }
 # Nothing here needs time.
-SOON = {"ready_s": 60.0, "gone_s": 0.5, "known_s": 0.5, "poll_s": 0.01}
+SOON = {"ready_s": 60.0, "gone_s": 20.0, "known_s": 5.0, "poll_s": 0.01}
 
 
 class Killed(BaseException):
@@ -143,6 +143,7 @@ class World:
         self.untimely: list[str] = []
         self.down = self.broken_clients = self.broken_servers = self.away = 0
         self._numbers = itertools.count(1)
+        self.target = type("SimulatedTarget", (Target,), {"world": self})
         self._guard = threading.Lock()
         self._heard: set[int] = set()
 
@@ -504,14 +505,13 @@ class SimulatedCampaign:
     def opened(self) -> CampaignRun:
         """In another process."""
         record = self.world.store.campaign(self.id)
-        kind = type("SimulatedTarget", (Target,), {"world": self.world})
         of = (self.world.home, self.id, self.plan, record.report_type, self.world.access)
         return CampaignRun(
             self.world.home,
             self.world.store,
             record,
             self.world.access,
-            target=kind(*of),
+            target=self.world.target(*of),
             state=self.state,
         )
 

@@ -15,7 +15,13 @@ from typing import ClassVar
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.errors import BenchlabError, NotMeasuredError, SpecError
@@ -71,6 +77,12 @@ class Machine(RuleBasedStateMachine):
         self.whole: dict[str, set[Pair]] = {name: set() for name in NAMES}
 
     # ------------------------------------------------------------ what is done
+
+    @initialize(stages=st.sampled_from((0, 2, 11, 12, 13)))
+    def begin(self, stages: int) -> None:
+        """Somewhere before the first trials, or between two of them."""
+        for name in NAMES:
+            self.go_on(name, stages)
 
     @rule(name=which, stages=st.integers(1, 8))
     def go_on(self, name: str, stages: int) -> None:

@@ -73,7 +73,7 @@ COUNTS = (
     Count("bytes_sent", ROLE, ("Bytes_sent",), "B", of_load=True),
 )
 # The fields of /proc/<pid>/stat by their numbers there; times are in ticks.
-_STAT = re.compile(r"\d+ \(.*\) [A-Z] ([-\d ]*)")
+_STAT = re.compile(r"\d+ \(.*\) [A-Z] (-?\d+(?: -?\d+)*)")
 _MINOR, _MAJOR, _USER, _SYSTEM, _FIRST = 10, 12, 14, 15, 4
 _PAIR = re.compile(r"(\w+)(?:\t|:\s+)(\d+(?:\.\d+)?)")
 
