@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -126,8 +127,8 @@ class World:
     Attributes:
         measured: what each client found, by the rate that it printed.
         untimely: clients that were started on sides that were not prepared for them.
-        down, broken_clients, broken_servers, away: how many connections, clients, starts of
-            servers and statements of the store fail from now on.
+        failing: how many connections (``down``), clients, starts of servers and statements of
+            the store (``away``) fail from now on.
     """
 
     def __init__(self, folder: Path, cloud: Cloud) -> None:
@@ -141,7 +142,7 @@ class World:
         self.data: dict[tuple[str, Side], Data] = {}
         self.measured: dict[float, Measured] = {}
         self.untimely: list[str] = []
-        self.down = self.broken_clients = self.broken_servers = self.away = 0
+        self.failing = Counter[str]()
         self._numbers = itertools.count(1)
         self.target = type("SimulatedTarget", (Target,), {"world": self})
         self._guard = threading.Lock()
@@ -211,14 +212,14 @@ class World:
 
     def _fails(self, what: str) -> bool:
         with self._guard:
-            left = getattr(self, what)
-            setattr(self, what, max(left - 1, 0))
+            left = self.failing[what]
+            self.failing[what] = max(left - 1, 0)
         return bool(left)
 
     def heal(self) -> None:
         """No more faults."""
         self.cloud.heal()
-        self.down = self.broken_clients = self.broken_servers = self.away = 0
+        self.failing.clear()
 
     # ------------------------------------------------------------ the cloud and its hosts
 

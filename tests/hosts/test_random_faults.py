@@ -150,7 +150,7 @@ class Machine(RuleBasedStateMachine):
     @rule(what=st.sampled_from(["down", "broken_clients", "broken_servers", "away"]), times=few)
     def something_fails(self, what: str, times: int) -> None:
         """Connections, clients, starts of servers, or statements of the store."""
-        setattr(self.world, what, times)
+        self.world.failing[what] = times
 
     @rule()
     def all_is_well_again(self) -> None:
