@@ -189,7 +189,7 @@ def noting(faults: list[str], where: str = "") -> Iterator[None]:
 
 
 class LockHeldError(TargetError):
-    """Another campaign holds the machine; the text names it."""
+    """Another campaign holds the machine, or what this one may cost; the text names it."""
 
 
 class AtWorkError(LockHeldError):

@@ -57,6 +57,11 @@ class Home:
         return self.configs / "prices.csv"
 
     @property
+    def budget(self) -> Path:
+        """What all campaigns may cost: :mod:`benchlab.plan.fields.budget` reads it."""
+        return self.configs / "budget.yaml"
+
+    @property
     def servers(self) -> Path:
         """Directory of downloaded database servers."""
         return self.root / "servers"

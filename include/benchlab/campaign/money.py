@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
+from benchlab.campaign import reserving
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import TargetError
+from benchlab.home import Home
+from benchlab.plan.fields import budget
 from benchlab.plan.spending import Spending
 from benchlab.results.records import SPENT, STOPPED, Stop
+from benchlab.results.store import Store
 from benchlab.targets import fleet_files
 from benchlab.targets.cloud import lease_file
 from benchlab.targets.ec2 import rental_file
-from benchlab.targets.target import Deployment
+from benchlab.targets.target import BaseTarget, Deployment
 
 
 def dollars_so_far(state: Path, environment: Mapping[str, str], now: datetime) -> float | None:
@@ -44,6 +49,29 @@ def dollars_so_far(state: Path, environment: Mapping[str, str], now: datetime) -
     spendings = (rental.spending(now) for rental in rentals if rental is not None)
     known += [spending.dollars for spending in spendings if spending is not None]
     return max(known, default=None)
+
+
+def reserve(of: StoredCampaign, target: BaseTarget) -> None:
+    """Record the most that a campaign may cost and the vCPUs that it needs, if both are left.
+
+    Nothing is recorded of one that rents nothing. Of two that ask at the same time, one is first.
+
+    Raises:
+        LockHeldError, SpecError, TargetError: as :func:`reserving.check`.
+    """
+    if not target.can.rents:
+        return
+    quotas, now = target.quotas(), datetime.now(UTC)
+    asked = reserving.record(of.campaign.id, of.plan, of.spec.budget, quotas, now)
+    if asked is not None:
+        month = budget.shared(of.home.budget).month
+        of.store.spending.begin(asked, partial(reserving.check, asked, month=month, quotas=quotas))
+
+
+def close(home: Home, store: Store, campaign: str) -> None:
+    """Record what a campaign that was given back has cost, and that it holds nothing more."""
+    known, now = store.environment(campaign), datetime.now(UTC)
+    store.spending.end(campaign, dollars_so_far(home.campaign(campaign), known, now))
 
 
 class Money:
@@ -78,7 +106,7 @@ class Money:
         Args:
             what: names the purpose in the note.
         """
-        self.spent = spending = self._deployment.spending()
+        self.spent = spending = self.record()
         if spending is None or spending.allows(minutes):
             return True
         stop: Stop = "limit" if spending.ends_by_limit else "lifetime"
@@ -89,6 +117,12 @@ class Money:
             + ("the limit is reached" if stop == "limit" else "the hosts end themselves"),
         )
         return False
+
+    def record(self) -> Spending | None:
+        """What the hosts have cost so far, which the store is told as well."""
+        if (spending := self._deployment.spending()) is not None:
+            self.store.spending.keep(self.campaign.id, spending.dollars, spending.region)
+        return spending
 
     def stop(self, stop: Stop, why: str) -> None:
         """Record that no more trials are measured."""

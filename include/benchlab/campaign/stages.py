@@ -11,15 +11,16 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from benchlab import targets
 from benchlab.analysis.gates import columns
-from benchlab.campaign import removal, resuming, room, step_times
+from benchlab.campaign import money, removal, resuming, room, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.diagnosing import OBSERVERS, Diagnosing
 from benchlab.campaign.money import Money
@@ -47,7 +48,6 @@ from benchlab.home import ID, Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.hosts.lock import Holder
 from benchlab.language import joined, sayings
 from benchlab.plan import plan
 from benchlab.plan.fields.client import Client
@@ -65,6 +65,7 @@ from benchlab.targets.target import BaseTarget, ReplacesHosts, ServersOfOthers, 
 from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
 
+Taking = TypeVar("Taking")
 log = logging.getLogger(__name__)
 
 EVERYDAY = Access()
@@ -113,7 +114,7 @@ class CampaignRun(StoredCampaign):
         self.target.client_path = campaign.client_path
         self.state = state or StateFile(self.directory)
         self._clock = StepClock(self, self.state)
-        remaining, money = Remaining(self), Money(self, self.target)
+        remaining, spending = Remaining(self), Money(self, self.target)
         self.deployments = Deployments(self, self.target, self.state, remaining, self._clock)
         hosts = self.target
         redo = partial(self.replace_lost, hosts) if isinstance(hosts, ReplacesHosts) else None
@@ -122,8 +123,8 @@ class CampaignRun(StoredCampaign):
             self.target,
             self.state,
             remaining,
-            money,
-            Recovery(self, self.target, self.state, money, redo),
+            spending,
+            Recovery(self, self.target, self.state, spending, redo),
             self.deployments.prepare,
         )
         self.diagnosing = Diagnosing(self, self.state, self.sequence, OBSERVERS)
@@ -218,32 +219,39 @@ class CampaignRun(StoredCampaign):
     def register(self, *, wait: bool = False) -> None:
         """Take the target's lock and check that the target is fit for the campaign.
 
+        A campaign that rents first takes its share of the month's budget and the account's quota.
+
         If it is interrupted after taking the lock, everything is given back; before that, the error
         gets a note with the command that does so.
 
         Args:
-            wait: wait, for as long as it takes, until no other campaign is at work there.
+            wait: wait, for as long as it takes, until no other campaign is at work there, and
+                until budget and quota suffice.
 
         Raises:
             AtWorkError: another process is working on this campaign; there is no waiting for it.
-            LockHeldError: another campaign is at work.
-            TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
+            LockHeldError: another campaign is at work, or holds what this one may cost.
+            TargetError, UnavailableError, SpecError: the target is not fit; it was given back. Or
+                budget or quota can never suffice.
             SpecError: the campaign is complete, or has failed and cannot be resumed.
         """
         self._refuse_if_ended()
         self._refuse_if_nothing_is_left()
         room.refuse_full(self.home, self.campaign.id)
         self.note("register", "check the machine")
+        self._when_free(wait, lambda: money.reserve(self, self.target))
         acquired = False
         try:
-            dead = self._acquire(wait)
+            dead = self._when_free(wait, lambda: self.target.acquire(self.campaign.origin))
             acquired = True
             if dead is not None:
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
             self.target.interrupt()  # what an interrupted try of this campaign left
             self.target.preflight()
             self.state.register()
-        except LockHeldError:
+        except LockHeldError as error:
+            if not isinstance(error, AtWorkError):  # whose process holds the share
+                self.store.spending.end(self.campaign.id)
             raise  # nothing was taken
         except BaseException as error:
             if acquired or isinstance(error, Exception):
@@ -255,12 +263,12 @@ class CampaignRun(StoredCampaign):
         self.forget_publication()
         self.store.reopen(self.campaign.id)
 
-    def _acquire(self, wait: bool) -> Holder | None:
-        """Take the target's lock; returns its earlier holder if that was left behind."""
+    def _when_free(self, wait: bool, take: Callable[[], Taking]) -> Taking:
+        """Take what another campaign may hold: the target's lock, or budget and quota."""
         said = None
         while True:
             try:
-                return self.target.acquire(self.campaign.origin)
+                return take()
             except LockHeldError as error:
                 if not wait or isinstance(error, AtWorkError):
                     raise
@@ -284,6 +292,7 @@ class CampaignRun(StoredCampaign):
         self.note("provision", self.spec.target)
         self.state.begin("provision")
         self.target.provision(lambda text: self.note("provision", "install", note=text))
+        self.sequence.money.record()
         earlier = self.store.campaign(self.campaign.id).client.program
         facts = client_program.install(
             self.target.executor,
@@ -429,6 +438,7 @@ class CampaignRun(StoredCampaign):
         self.state.give_back()
         self.note("give back", "done", note=given_back)
         try:
+            money.close(self.home, self.store, self.campaign.id)
             self.store.seal(self.campaign.id)
         except StoreError as error:  # everything can still be read
             self.note("give back", "warning", str(error))

@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from benchlab import targets
-from benchlab.campaign import stages
+from benchlab.campaign import money, stages
 from benchlab.campaign.resolving import Resolver
 from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import StateFile
@@ -150,6 +150,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
     with open_store(home) as store:
         if campaign not in store.campaign_ids():
             return given_back
+        money.close(home, store, campaign)
         store.overcome(campaign, *GIVE_BACK)
         if store.target_and_state(campaign)[1] == "running":
             store.fail(campaign, Failure("", (message("failure-given-back"),)))

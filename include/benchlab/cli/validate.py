@@ -15,13 +15,14 @@ from benchlab.errors import BenchlabError, SpecError, noting
 from benchlab.home import find
 from benchlab.plan import topology as topologies
 from benchlab.plan.documents import from_yaml
+from benchlab.plan.fields import budget
 
 app = typer.Typer()
 
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types, topologies and notifications.yaml, and name every fault.
+    """Check report types, topologies, notifications.yaml and budget.yaml, and name every fault.
 
     Example: benchlab validate configs/reports/*.yaml
     """
@@ -42,6 +43,8 @@ def _check(path: Path) -> None:
         from benchlab.report.notifications import notifiers
 
         notifiers.load(path, {file.stem for file in report_types.report_files(here)})
+    elif path.name == here.budget.name and path.is_file():
+        budget.shared(path)
     elif topologies.called(from_yaml(read_text(path), str(path))):
         topologies.load(path)
     else:

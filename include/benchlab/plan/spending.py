@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -17,12 +18,14 @@ class Spending:
         limit: ``budget.limit``, in dollars.
         usd_per_minute: of the whole fleet.
         minutes_left: until the fleet ends itself, at the latest when it has cost the limit.
+        region: where the fleet is, or was tried last.
     """
 
     dollars: float
     limit: float
     usd_per_minute: float
     minutes_left: float
+    region: str = ""
 
     def allows(self, minutes: float) -> bool:
         """Whether the hosts may be used for that much longer, including giving them back.
@@ -43,3 +46,21 @@ class Spending:
 
     def __str__(self) -> str:
         return f"{self.dollars:.2f} of {self.limit:.2f} dollars"
+
+
+@dataclass(frozen=True)
+class Quota:
+    """vCPUs of one quota of the account in one region.
+
+    Attributes:
+        code: the quota's, such as ``L-1216C47A``.
+        needed: by the fleet that is asked for.
+        allowed: by the account.
+        used: now, by campaign; those of no campaign under an empty text.
+    """
+
+    code: str
+    region: str
+    needed: int
+    allowed: float
+    used: Mapping[str, int]

@@ -160,6 +160,24 @@ STEP_TIMES = sa.Table(
     sa.Column("unit", sa.String(16), nullable=False),
 )
 
+# What campaigns that rent may cost at most and have cost, in dollars, and the vCPUs that they hold, in
+# all and by quota. `id` is a campaign's: a row stays when its campaign is deleted.
+SPENDING = sa.Table(
+    "spending",
+    METADATA,
+    sa.Column("id", _Key, primary_key=True),
+    sa.Column("report", _Key, nullable=False),
+    sa.Column("month", sa.String(7), nullable=False, index=True),
+    sa.Column("begun_at", sa.String(40), nullable=False),
+    sa.Column("until", sa.String(40), nullable=False),
+    sa.Column("ended_at", sa.String(40)),
+    sa.Column("committed", sa.Double, nullable=False),
+    sa.Column("spent", sa.Double, nullable=False),
+    sa.Column("region", sa.String(32)),
+    sa.Column("vcpus", sa.Integer),
+    sa.Column("quotas", _Document, nullable=False),
+)
+
 # The verdicts of a campaign's last published report, for lists only: a report is always computed
 # from the trials.
 VERDICTS = sa.Table(

@@ -70,6 +70,8 @@ from benchlab.results.rows import (
     trial_row,
 )
 
+from benchlab.results.spending import Spendings
+
 log = logging.getLogger(__name__)
 _STEP_TIME = TypeAdapter(StepTime)
 _STANDING = sa.select(*(CAMPAIGNS.c[name] for name in ("id", "started_at", "state", "ended_at")))
@@ -101,6 +103,7 @@ class Store:
         self.kept = Kept(self.transaction)
         self.listing = Listing(self.transaction)
         self.findings = Findings(self.transaction)
+        self.spending = Spendings(self.transaction)
 
     def close(self) -> None:
         """Close the database connections, and the archives that were read."""
@@ -254,6 +257,11 @@ class Store:
         found = sa.select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.spec.contains(text, autoescape=True))
         with self.transaction() as connection:
             return set(connection.scalars(found))
+
+    def environment(self, campaign: str) -> dict[str, str]:
+        """A campaign's environment, even if the rest cannot be read."""
+        with reading(f"campaign {campaign}: its environment"):
+            return TEXTS.validate_json(self._campaign_row(campaign).environment)
 
     def environments(self, since: date) -> dict[str, CampaignEnvironment]:
         """The environments of campaigns started on or after a day (UTC), by campaign.

@@ -20,7 +20,7 @@ from benchlab.language import Said
 from benchlab.plan import pricing
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.spending import Spending
+from benchlab.plan.spending import Quota, Spending
 from benchlab.plan.topology import AUTO, Ec2Topology
 from benchlab.results.records import SPOT_HOSTS
 from benchlab.targets import fleet_files
@@ -219,6 +219,13 @@ class Target(FleetTarget):
     def spending(self) -> Spending | None:
         kept = rental_file.read(self.state)
         return kept.spending(time_at(self.access, kept.region)) if kept is not None else None
+
+    def quotas(self) -> tuple[Quota, ...]:
+        """See :class:`BaseTarget`; what cannot be asked is left to :meth:`preflight` to say."""
+        try:
+            return preflight_module.quotas(self.access, self._topology)
+        except TargetError:
+            return ()
 
     def _install_tiup(self, address: str, say: Say) -> None:
         """Run TiUP's install script, and note for the report which one that was."""

@@ -21,7 +21,7 @@ from benchlab.language import Said
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
-from benchlab.plan.spending import Spending
+from benchlab.plan.spending import Quota, Spending
 from benchlab.targets.dataset_snapshots import KeptDatasets
 from benchlab.targets.haproxy import Direct, HAProxy
 from benchlab.workloads.client import Endpoint
@@ -272,6 +272,10 @@ class BaseTarget(Deployment, ABC):
 
     def spending(self) -> Spending | None:
         return None
+
+    def quotas(self) -> tuple[Quota, ...]:
+        """The quotas of the account that its hosts will count against; none where unknown."""
+        return ()
 
     @abstractmethod
     def environment(self) -> dict[str, str]:

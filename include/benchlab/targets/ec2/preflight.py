@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
+from benchlab.plan.spending import Quota
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2 import inventory
 from benchlab.targets.ec2.calls import AwsError, Caller, call, filters, identify, pages
@@ -277,17 +278,15 @@ def _quotas(
     A spot host that is not available is rented on demand, and another type instead of one that is
     not available.
     """
-    used = _used(client, mark)
-    quotas = access.aws("service-quotas", topology.region)
+    used = Counter[str | None]()
+    for (code, _, owner), vcpus in _used(client).items():
+        if not mark or owner != mark:
+            used[code] += vcpus
+    asked = access.aws("service-quotas", topology.region)
 
     def ask(fleet: Ec2Topology, *, spot: bool) -> list[Finding]:
-        wanted = Counter[str | None]()
-        for _, role, kind in fleet.host_types():
-            code = quota_of(kind)
-            if spot and code is not None and fleet.is_spot(role):
-                code = SPOT_QUOTAS[code]
-            wanted[code] += kinds[kind].vcpus
-        return [_quota(quotas, code, needed, used[code]) for code, needed in wanted.items()]
+        wanted = _wanted(fleet, kinds, spot=spot)
+        return [_quota(asked, code, needed, used[code]) for code, needed in wanted.items()]
 
     found = ask(topology, spot=True)
     others = ask(topology, spot=False) if any(map(topology.is_spot, topology.roles)) else []
@@ -301,6 +300,38 @@ def _quotas(
         others += ask(topology.with_types(largest), spot=False)
     known = {one.detail for one in found}
     return found + [replace(one, good=None) for one in _faults(others) if one.detail not in known]
+
+
+def quotas(access: Access, topology: Ec2Topology) -> tuple[Quota, ...]:
+    """The quotas that the preferred hosts count against, and which campaigns use them now.
+
+    Raises:
+        TargetError: AWS does not say.
+    """
+    client = access.aws("ec2", topology.region)
+    wanted = _wanted(topology, _kinds(client, topology), spot=True)
+    running, found = _used(client), list[Quota]()
+    asked = access.aws("service-quotas", topology.region)
+    for code in wanted.keys() - {None}:
+        used = Counter[str]()
+        for (of, campaign, _), vcpus in running.items():
+            if of == code:
+                used[campaign] += vcpus
+        answer = call(asked, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
+        allowed = float(answer["Quota"]["Value"])
+        found.append(Quota(str(code), topology.region, wanted[code], allowed, used))
+    return tuple(found)
+
+
+def _wanted(fleet: Ec2Topology, kinds: dict[str, _Kind], *, spot: bool) -> Counter[str | None]:
+    """The vCPUs of a fleet's preferred types by quota; ``spot``: as far as EC2 has spot hosts."""
+    wanted = Counter[str | None]()
+    for _, role, kind in fleet.host_types():
+        code = quota_of(kind)
+        if spot and code is not None and fleet.is_spot(role):
+            code = SPOT_QUOTAS[code]
+        wanted[code] += kinds[kind].vcpus
+    return wanted
 
 
 def _faults(findings: Iterable[Finding]) -> list[Finding]:
@@ -325,29 +356,29 @@ def _quota(quotas: Any, code: str | None, needed: int, used: int) -> Finding:
     return Finding("quota", needed + used <= limit, told)
 
 
-def _used(client: Any, mark: str | None) -> Counter[str | None]:
-    """vCPUs that run now, by quota, without those of the rental with that mark."""
+def _used(client: Any) -> Counter[tuple[str | None, str, str]]:
+    """vCPUs that run now, by quota, and campaign and mark in their tags (empty without)."""
     reservations = pages(
         client,
         "describe_instances",
         "Reservations",
         Filters=filters(instance_state_name=["pending", "running"]),
     )
-    running = Counter(
-        (str(raw["InstanceType"]), raw.get("InstanceLifecycle"))
+    running = [
+        (inventory.described(raw), raw.get("InstanceLifecycle"))
         for reservation in reservations
         for raw in reservation["Instances"]
-        if not (mark and inventory.described(raw).mark == mark)
-    )
-    kinds = _described(client, {kind for kind, _ in running}) if running else {}
-    used = Counter[str | None]()
-    for (kind, lifecycle), count in running.items():
-        code = quota_of(kind)
+    ]
+    kinds = _described(client, {one.type for one, _ in running}) if running else {}
+    used = Counter[tuple[str | None, str, str]]()
+    for one, lifecycle in running:
+        code = quota_of(one.type)
         if lifecycle == "spot" and code is not None:
             code = SPOT_QUOTAS[code]
         # Capacity blocks count against neither.
         if lifecycle in (None, "spot"):
-            used[code] += count * (kinds[kind].vcpus if kind in kinds else 0)
+            vcpus = kinds[one.type].vcpus if one.type in kinds else 0
+            used[code, one.campaign, one.mark] += vcpus
     return used
 
 

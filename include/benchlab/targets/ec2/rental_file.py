@@ -90,6 +90,7 @@ class RentalFile(Frozen):
             limit=self.limit,
             usd_per_minute=self.usd_per_minute,
             minutes_left=self.lifetime_minutes - age,
+            region=self.region,
         )
 
     def priced(self, usd_per_minute: float, now: datetime) -> RentalFile:
@@ -121,16 +122,20 @@ def new(
             "dollars on what it rented before, and the rest does not pay for another one. What it "
             f"has measured is kept: `benchlab publish {campaign}`"
         )
-    longest = plan.most_minutes + max(plan.most_minutes, plan.repeat_minutes)
     return RentalFile(
         mark=new_mark(home),
         region=region,
         created_at=now,
-        lifetime_minutes=min(longest + SPARE_MINUTES, payable),
+        lifetime_minutes=min(longest_minutes(plan), payable),
         usd_per_minute=plan.usd_per_minute,
         limit=budget.limit,
         earlier=earlier,
     )
+
+
+def longest_minutes(plan: Plan) -> float:
+    """How long hosts may stay if the limit pays for it."""
+    return plan.most_minutes + max(plan.most_minutes, plan.repeat_minutes) + SPARE_MINUTES
 
 
 def new_mark(home: Home) -> str:

@@ -122,6 +122,21 @@ def upgrade() -> None:
         Column("unit", String(16), nullable=False),
     )
     _table(
+        "spending",
+        ("id",),
+        Column("id", KEY, nullable=False),
+        Column("report", KEY, nullable=False),
+        Column("month", String(7), nullable=False, index=True),
+        Column("begun_at", TIME, nullable=False),
+        Column("until", TIME, nullable=False),
+        Column("ended_at", TIME),
+        Column("committed", Double, nullable=False),
+        Column("spent", Double, nullable=False),
+        Column("region", String(32)),
+        Column("vcpus", Integer),
+        Column("quotas", DOCUMENT, nullable=False),
+    )
+    _table(
         "findings",
         ("id",),
         Column("id", Integer, nullable=False),
