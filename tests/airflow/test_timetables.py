@@ -271,7 +271,10 @@ loop()
 parse()
 loop()
 with create_session() as session:
-    housekeeping = ("reap_expired_fleets", "update_release_calendar", "check_operation", "maintain")
+    housekeeping = (
+        *("reap_expired_fleets", "update_release_calendar", "check_operation", "maintain"),
+        "remind_approvals",
+    )
     for run in session.scalars(select(DagRun).where(DagRun.dag_id.not_in(housekeeping))):
         if run.id not in before:
             say(run.dag_id, run.run_type, run.logical_date)

@@ -56,7 +56,7 @@ from benchlab.plan.report_type import SIDES, TAKEN_OVER, Side
 from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.report import gate_files
-from benchlab.results import diagnosis, ended_servers, looks, screening
+from benchlab.results import approval, diagnosis, ended_servers, looks, screening
 from benchlab.results.diagnosis import Diagnosis
 from benchlab.results.records import GIVE_BACK, REPLACED, RESUMED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
@@ -311,7 +311,8 @@ class CampaignRun(StoredCampaign):
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
         before = self.store.campaign(self.campaign.id).environment
-        kept = (REPLACED, RESUMED, ended_servers.KEY, screening.KEY, looks.KEY, diagnosis.KEY)
+        of_parts = (approval, ended_servers, screening, looks, diagnosis)
+        kept = (REPLACED, RESUMED, *(part.KEY for part in of_parts))
         facts |= {name: before[name] for name in kept if name in before}
         environment = {**self.target.environment(), **facts}
         if self.workload.TOOL in environment:  # else the one on the PATH would be reported

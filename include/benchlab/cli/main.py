@@ -46,6 +46,7 @@ COMMANDS = {
     "journal": ("journal",),
     "calendar": ("releases",),
     "prices": ("prices",),
+    "spending": ("spending",),
 }
 _MODULES = {name: module for module, commands in COMMANDS.items() for name in commands}
 # The first line of the docstring of a command, or of a group of commands.

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from datetime import UTC, date, datetime
 
 import typer
 
 from benchlab.errors import TargetError
-from benchlab.home import Home, find
+from benchlab.home import find
 from benchlab.hosts.access import Access
 from benchlab.plan import pricing
-from benchlab.plan import topology as topologies
-from benchlab.plan.pricing import ROOT_VOLUME, S3, Price, PriceList
+from benchlab.plan.pricing import Price, PriceList
 from benchlab.targets.ec2 import price_list
-from benchlab.targets.ec2.calls import AwsError
 
 app = typer.Typer()
 _prices = typer.Typer(invoke_without_command=True)
@@ -42,16 +39,8 @@ def update() -> None:
     Example: benchlab prices update
     """
     home = find()
-    before, today = pricing.load(home.prices), datetime.now(UTC).date()
-    access, found, faults = Access.for_a_person(), list[Price](), list[str]()
-    for kind, region in _wanted(home, before):
-        try:
-            found.append(price_list.ask(access, kind, region, today))
-        except AwsError:
-            raise  # AWS would refuse the other prices as well
-        except TargetError as error:
-            faults.append(str(error))
-    before.updated(found).write()
+    today = datetime.now(UTC).date()
+    before, found, faults = price_list.refresh(Access.for_a_person(), home, today)
     for price in found:
         was = before.prices.get((price.instance_type, price.region))
         if was is None:
@@ -72,16 +61,6 @@ def age(known: PriceList, today: date) -> str:
         f"{count} price{'s' * (count != 1)}, the oldest of {oldest} ({(today - oldest).days} days "
         "ago); `benchlab prices update` asks AWS for today's"
     )
-
-
-def _wanted(home: Home, known: PriceList) -> list[tuple[str, str]]:
-    """The types and regions in the price list, and those that topologies may rent, each once."""
-    wanted = dict.fromkeys(known.prices)
-    for topology in topologies.valid(home.configs / "topologies").values():
-        if (rented := topologies.on_ec2(topology)) is not None:
-            kinds = sorted({kind for one in rented.roles.values() for kind in one.types})
-            wanted |= dict.fromkeys(itertools.product((*kinds, ROOT_VOLUME, S3), rented.regions))
-    return list(wanted)
 
 
 def _line(price: Price) -> str:

@@ -98,9 +98,8 @@ def reproduce(
         again = f"`{shlex.join([*words, *['--approve'] * approve, '--campaign', name])}`"
         work: StoredCampaign
         try:
-            work = drive(
-                home, store, resolved, name, f"{REPRODUCES}{campaign}", again=again, wait=wait
-            )
+            origin, how = f"{REPRODUCES}{campaign}", {"wait": wait, "approve": approve}
+            work = drive(home, store, resolved, name, origin, again=again, **how)
         except NothingToMeasureError as error:  # it was complete before
             print(error, file=sys.stderr)
             work = StoredCampaign(home, store, store.campaign(name))

@@ -7,7 +7,7 @@ import re
 import shlex
 import signal
 import sys
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Annotated, NoReturn
 
 import typer
@@ -19,7 +19,7 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import StateFile
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.cli import completing
-from benchlab.cli.options import CampaignId, FailOn, fail_on, refuse_without_verdicts, width
+from benchlab.cli.options import CampaignId, FailOn, fail_on, person, refuse_without_verdicts, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import (
     Assignments,
@@ -40,7 +40,7 @@ from benchlab.plan.fields.schedule import midnight
 from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
-from benchlab.results import journal
+from benchlab.results import approval, journal
 from benchlab.results.records import GIVE_BACK, Failure
 from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
@@ -69,6 +69,7 @@ def drive(
     *,
     again: str,
     wait: bool = False,
+    approve: bool = False,
 ) -> CampaignRun:
     """Run a campaign in this process, with its progress on standard error.
 
@@ -80,7 +81,8 @@ def drive(
         origin: the command that started it, kept in the store.
         planned_for: the day whose versions it compares; None: now.
         again: the command that resumes it, shown if it is interrupted.
-        wait: whether to wait while another campaign uses its machine or hosts.
+        wait: whether to wait while another campaign uses its machine or hosts, or holds its budget.
+        approve: whether the person who runs the command approves its cost, if somebody has to.
 
     Raises:
         BenchlabError: see :meth:`CampaignRun.create` and :func:`stages.run`.
@@ -91,6 +93,9 @@ def drive(
         signal.signal(number, _interrupt)
     at = midnight(planned_for) if planned_for else None
     work = CampaignRun.create(home, store, resolved, campaign, origin, planned_for=at)
+    if approve and plan.needs_approval(work.plan, work.spec.budget):
+        consent = approval.Approval(by=person(), at=datetime.now(UTC))
+        store.add_to_environment(campaign, approval.KEY, approval.as_text(consent))
     print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
     try:
         with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
@@ -241,7 +246,7 @@ def run(
             refuse_unapproved(resolved)
         name = campaign or stages.new_id(found.spec.report)
         again = _command(report, overrides, on, name, approve)
-        work = drive(home, store, resolved, name, "benchlab run", on, again=again, wait=wait)
+        work = drive(home, store, resolved, name, "benchlab run", on, again=again, wait=wait, approve=approve)
         made = work.outcome()
         report_model = made.report(made.causes(store))
     print(terminal.render(report_model, width(), sys.stdout.isatty()))

@@ -27,8 +27,8 @@ ROOT_VOLUME, S3 = "gp3", "s3"
 CENT = Decimal("0.01")
 # AWS converts between prices a month and an hour by this number.
 HOURS_A_MONTH = 730
-# Older prices are reported as old.
-OLD = timedelta(days=180)
+# Older prices are reported as old, and asked for again by the maintenance.
+OLD = timedelta(days=90)
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,23 @@ Subnets = Annotated[
 ]
 
 
+def _is_own(tags: dict[str, str]) -> dict[str, str]:
+    taken = [key for key in tags if key == "Name" or key.lower().startswith(("benchlab:", "aws:"))]
+    if taken:
+        raise ValueError(f"{', '.join(taken)}: `Name`, `benchlab:...` and `aws:...` are taken")
+    return tags
+
+
+# EC2 allows 50 for each resource, of which Benchlab uses 8.
+Tags = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]
+    ],
+    Field(max_length=40),
+    pydantic.AfterValidator(_is_own),
+]
+"""A person's own tags, such as ``{CostCenter: "4711"}``."""
+
 AUTO = "auto"
 SshFrom = Annotated[
     Literal["auto"] | Network, one_of("must be `auto` or an address range, as 203.0.113.7/32")
@@ -141,6 +158,7 @@ class Ec2Topology(Frozen):
         capacity: of the roles that name none.
         elsewhere: further regions, tried in order when no zone of the earlier ones has capacity for
             any of the instance types.
+        tags: on everything that is rented, beside Benchlab's own.
     """
 
     kind: Literal["ec2", "client"]
@@ -159,6 +177,7 @@ class Ec2Topology(Frozen):
     instance_profile: str | None = None
     capacity: Capacity = "on_demand"
     elsewhere: Annotated[tuple[Place, ...], Field(max_length=8, strict=False)] = ()
+    tags: Tags = Field(default_factory=dict)
     roles: dict[Role, Machines]
 
     @pydantic.model_validator(mode="after")
@@ -340,6 +359,7 @@ class CloudClient(Frozen):
     subnets: Subnets = ()
     ssh_from: SshFrom = AUTO
     ssh_by: Literal["private", "public"] = "private"
+    tags: Tags = Field(default_factory=dict)
 
 
 class CloudTopology(Frozen):
@@ -401,6 +421,7 @@ class CloudTopology(Frozen):
             subnets=client.subnets,
             ssh_from=client.ssh_from,
             ssh_by=client.ssh_by,
+            tags=client.tags,
             tiup="image",  # nothing is deployed
             roles={"client": machines},
         )

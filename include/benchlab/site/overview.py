@@ -15,7 +15,7 @@ from benchlab.charts.picture import Scale, around
 from benchlab.errors import SpecError
 from benchlab.language.numbers import Numbers
 from benchlab.plan import report_type
-from benchlab.plan.fields import schedule
+from benchlab.plan.fields import budget, schedule
 from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.report_type import ReportSpec
@@ -25,6 +25,7 @@ from benchlab.report.sentences import answer
 from benchlab.results.findings import DIRECTIONS, Finding, Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdict
+from benchlab.results.spending import Record, vcpus_by_region
 from benchlab.site.at_work import all_at_work
 from benchlab.site.page import Page, Row, Site
 
@@ -50,6 +51,12 @@ def overview(site: Site) -> Page:
     month = site.now.date().replace(day=1)
     before = (month - timedelta(days=1)).replace(day=1)
     costs = costs_since(site, before)
+    held = sum(one.still_committed for one in _records(site, month))
+    month_budget = None
+    try:
+        month_budget = budget.shared(site.home.budget).month
+    except SpecError as error:
+        faults.append(str(error))
     names = dict.fromkeys([*(one.report for one in known), *sorted(upcoming)])
     by_name = {one.report: one for one in known}
     values = {
@@ -75,6 +82,9 @@ def overview(site: Site) -> Page:
         ),
         "cost": sum((costs[month, name] for name in names), Cost()),
         "cost_before": sum((costs[before, name] for name in names), Cost()),
+        "held": held,
+        "month_budget": month_budget,
+        "vcpus": vcpus_by_region(one for one in site.store.spending.open() if site.shows(one.report)),
         "faults": faults,
         "notices": _notices(site),
         "failing": [one.newest for one in known if one.newest.state == "failed"],
@@ -95,6 +105,12 @@ def _notices(site: Site) -> list[str]:
     except SpecError as error:
         found.append(str(error))
     return [one for one in found if one]
+
+
+def _records(site: Site, month: date) -> list[Record]:
+    """What this month's campaigns may cost and have cost, as far as the reader may see them."""
+    found = site.store.spending.of_month(f"{month:%Y-%m}")
+    return [one for one in found if site.shows(one.report)]
 
 
 def at_work(site: Site) -> Page:

@@ -11,6 +11,8 @@ import logging
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from airflow.sdk import get_current_context
@@ -202,24 +204,46 @@ def plan(report_file: str) -> list[str]:
 
 def question() -> str | None:
     """The text of the approval request in Markdown; None if the plan needs no approval."""
+    from benchlab.plan.fields import budget
     from benchlab.plan.plan import needs_approval
     from benchlab.report.formats import plan_text
+    from benchlab.report.sentences.spending import sentence
+    from benchlab.results.spending import Month, month_of
 
     with _campaign() as work:
         if not needs_approval(work.plan, work.spec.budget):
             return None
-        return plan_text.question(work.spec, work.plan)
+        month = month_of(datetime.now(UTC))
+        found = Month(month, work.store.spending.of_month(month))
+        said = sentence(found, budget.shared(work.home.budget).month)
+        return plan_text.question(work.spec, work.plan, said)
 
 
-def approved() -> None:
-    """Record, as an XCom, that the cost of the run's campaign is approved; see :func:`register`."""
+def approved(by: str = "") -> None:
+    """Record that the cost of the run's campaign is approved; see :func:`register`.
+
+    Args:
+        by: the person; empty if nobody had to be asked.
+    """
+    from benchlab.results import approval
+
     context = get_current_context()
+    if by:
+        with _campaign() as work:
+            asked = approval.found(work.campaign.environment) or approval.Approval()
+            answered = replace(asked, by=by, at=datetime.now(UTC))
+            text = approval.as_text(answered)
+            work.store.add_to_environment(work.campaign.id, approval.KEY, text)
     context["ti"].xcom_push(key=APPROVED, value=campaign_id(context))
 
 
 def note_waiting() -> None:
-    """Note in the campaign's progress that it waits for approval."""
+    """Note in the store and in the campaign's progress that it waits for approval."""
+    from benchlab.results import approval
+
     with _campaign() as work:
+        asked = approval.as_text(approval.Approval(asked_at=datetime.now(UTC)))
+        work.store.add_to_environment(work.campaign.id, approval.KEY, asked)
         dollars = f"{work.plan.dollars or 0:.2f}"
         work.note("approve", "wait for approval", message("approval-waits", dollars=dollars))
 

@@ -17,7 +17,7 @@ import contextlib
 import logging
 import pkgutil
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -27,6 +27,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 from benchlab import home
 from benchlab.errors import BenchlabError
 from benchlab.language import load
+from benchlab.plan.fields.budget import APPROVAL_DAYS
 from benchlab.plan.fields.publish import FILES
 from benchlab.plan.report_type import SIDES
 from benchlab_airflow.dags import stages
@@ -165,6 +166,47 @@ def long_view() -> str:
     return said
 
 
+def of_waiting(campaign: str) -> None:
+    """Report that a campaign waits for approval: when it begins to, and again after a day."""
+    from benchlab.report.notifications import events
+    from benchlab.results import approval
+    from benchlab_airflow.calendar.calendar_runs import ORIGIN
+
+    here = home.find()
+
+    def find(store: Store | None) -> Iterator[Event]:
+        work = _stored(here, store, campaign)
+        asked = approval.found(work.campaign.environment) if work else None
+        if work and asked and asked.asked_at and asked.at is None:
+            dag, run = work.plan.report, work.campaign.origin.removeprefix(ORIGIN)
+            name, address = _run_of(dag, run)
+            links = [*_report(work), (name, f"{address}/tasks/approve/required_actions")]
+            now, dollars = datetime.now(UTC), work.plan.dollars
+            yield events.of_approval(dag, campaign, dollars, asked.asked_at, now, links)
+
+    _send_all(here, find, _noting(here.campaign(campaign)))
+
+
+def remind_of_approvals() -> None:
+    """The task `remind`: report again what has been waiting for approval for a day."""
+    from benchlab.results import approval
+    from benchlab_airflow.connections import open_store
+
+    now, here = datetime.now(UTC), home.find()
+    with open_store(here) as store:
+        recent = store.environments(now.date() - timedelta(days=APPROVAL_DAYS + 1))
+        waiting = [
+            campaign
+            for campaign, found in recent.items()
+            if (asked := approval.found(found.environment)) is not None
+            and (asked.at, asked.asked_at is None) == (None, False)
+            and now - (asked.asked_at or now) >= timedelta(days=1)
+            and store.target_and_state(campaign)[1] == "running"
+        ]
+    for campaign in waiting:
+        of_waiting(campaign)
+
+
 def _noting(directory: Path) -> Say:
     """A function that notes things in the task's log and the campaign's progress."""
     from benchlab.campaign.progress import ProgressLog
@@ -274,7 +316,10 @@ def _report(work: StoredCampaign | None) -> Links:
 
 def _run(context: Context) -> tuple[str, str]:
     """The link to the Airflow run, or its name if Airflow does not know its own address."""
-    dag, run = context["dag"].dag_id, context["run_id"]
+    return _run_of(context["dag"].dag_id, context["run_id"])
+
+
+def _run_of(dag: str, run: str) -> tuple[str, str]:
     base = conf.get("api", "base_url", fallback="")
     address = f"{base.rstrip('/')}/dags/{quote(dag)}/runs/{quote(run)}" if base else f"{dag} {run}"
     return ("Airflow run", address)

@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow.providers.standard.exceptions import HITLRejectException, HITLTimeoutError
 from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk.execution_time.hitl import HITLUser
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -32,6 +33,7 @@ class CampaignApproval(ApprovalOperator):
     def execute(self, context: Context) -> Any:
         """Ask for approval, showing the plan's estimate."""
         from benchlab_airflow.dags import stages
+        from benchlab_airflow.messages import notify
 
         question = stages.question()
         if question is None:
@@ -39,7 +41,10 @@ class CampaignApproval(ApprovalOperator):
             stages.approved()
             return None
         self.body = question
+        if (people := _approvers(context)) is not None:
+            self.assigned_users = [HITLUser(id=id_, name=name) for name, id_ in people.items()]
         stages.note_waiting()
+        notify.of_waiting(stages.campaign_id(context))
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
@@ -50,14 +55,32 @@ class CampaignApproval(ApprovalOperator):
         """
         from benchlab_airflow.dags import stages
 
+        who = str((event.get("responded_by_user") or {}).get("name", "somebody"))
+        people = _approvers(context)
         try:
             answer = super().execute_complete(context, event)
         except (HITLRejectException, HITLTimeoutError) as error:
-            who = (event.get("responded_by_user") or {}).get("name", "somebody")
-            reason = message("failure-rejected", who=str(who))
+            reason = message("failure-rejected", who=who)
             if isinstance(error, HITLTimeoutError):
                 reason = message("failure-not-approved", days=str(APPROVAL_DAYS))
             stages.give_up(reason)
             raise AirflowFailException(str(reason)) from error
-        stages.approved()
+        if people is not None and who not in people:
+            # Airflow asks nobody else, but where its auth manager takes everybody for an admin.
+            reason = message("failure-approved-by-other", who=who)
+            stages.give_up(reason)
+            raise AirflowFailException(str(reason))
+        stages.approved(who)
         return answer
+
+
+def _approvers(context: Context) -> dict[str, str] | None:
+    """Who may approve this run's campaign, as names with ids; None: whoever may edit it."""
+    from benchlab import home
+    from benchlab.plan.fields import budget
+
+    shared = budget.shared(home.find().budget)
+    if not shared.approvers:
+        return None
+    starter = None if shared.approve_own else context["dag_run"].triggering_user_name
+    return {name: id_ for name, id_ in shared.approvers.items() if name != starter}

@@ -98,14 +98,14 @@ def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.Monkey
     assert document["dataset"] == "unknown"
     assert document["seeded_minutes"] < document["minutes"]
     spec = report_types.load(report_types.find_report(HOME, "sysbench_ec2"))
-    asked = plan_text.question(spec, Plan.from_json(document))
+    asked = plan_text.question(spec, Plan.from_json(document), "")
     assert "whether it is on S3 is not known; if it is: " in asked
     assert "AccessDenied" in asked
     monkeypatch.setattr(KeptDatasets, "are_kept", lambda datasets: False)
     assert "dataset: it is not on S3 yet" in plan("sysbench_ec2", *there)
 
 
-@pytest.mark.parametrize(("days", "is_old"), [(180, False), (181, True)])
+@pytest.mark.parametrize(("days", "is_old"), [(90, False), (91, True)])
 def test_old_prices_are_said_to_be_old_beside_the_dollars(
     here: Here, days: int, is_old: bool
 ) -> None:
@@ -115,8 +115,8 @@ def test_old_prices_are_said_to_be_old_beside_the_dollars(
     path.write_text(path.read_text().replace("2025-01-15", day.isoformat()))
     spec = report_types.load(report_types.find_report(here.home, "sysbench_v520_vs_v511"))
     planned = plans.plan_in(here.home, spec, "tidb", "c1")
-    old = f", at list prices of {day}, more than 180 days old: `benchlab prices update` asks"
-    for shown in (plan_text.render(spec, planned, ""), plan_text.question(spec, planned)):
+    old = f", at list prices of {day}, more than 90 days old: `benchlab prices update` asks"
+    for shown in (plan_text.render(spec, planned, ""), plan_text.question(spec, planned, "")):
         assert f", at list prices of {day}" in shown
         assert (old in shown) == is_old
 
@@ -164,8 +164,9 @@ def test_a_plan_shows_the_dearest_hosts_that_may_be_rented(tmp_path: Path) -> No
     rich = spec.with_overrides({"budget": {"approve_above": 1000, "limit": 1000}})
     worst = made.most_dollars * (1 + made.repeat_dollars / made.dollars)
     assert f"at worst: {worst:.2f} dollars" in plan_text.render(rich, made, ""), "of the dearest"
-    told = plan_text.question(spec, made)
+    told = plan_text.question(spec, made, "2026-11: 7.00 dollars are spent")
     assert f"about **{made.dollars:.2f} dollars**" in told
+    assert "\n- 2026-11: 7.00 dollars are spent\n" in told
     assert f"at most {made.most_dollars:.2f} dollars" in told
     assert Plan.from_json(made.to_json()) == made
     assert "most_dollars" not in plans.plan_in(HOME, spec, "tidb", "c1").to_json()

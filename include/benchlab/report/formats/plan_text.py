@@ -53,12 +53,16 @@ def render(
     return "\n\n".join(block for block in blocks if block)
 
 
-def question(spec: ReportSpec, plan: Plan) -> str:
-    """The text of an approval request in Markdown, for a plan that rents hosts."""
-    return "\n".join(_question(spec, plan))
+def question(spec: ReportSpec, plan: Plan, month: str) -> str:
+    """The text of an approval request in Markdown, for a plan that rents hosts.
+
+    Args:
+        month: what is spent and committed already.
+    """
+    return "\n".join(_question(spec, plan, month))
 
 
-def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+def _question(spec: ReportSpec, plan: Plan, month: str) -> Iterator[str]:
     versions = " vs. ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     yield f"**{plan.report}**: {plan.engine}, {versions}; {rounds(plan)}, {trials(plan)}"
     yield ""
@@ -73,6 +77,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             f"- asked for above {spec.budget.approve_above:g} dollars, refused above "
             f"{spec.budget.limit:g}, where it also stops measuring"
         )
+    yield f"- {month}"
     yield f"- about **{duration(plan.minutes)}** ({plan.minutes:.0f} minutes)"
     yield from (f"- {line}" for line in _stages(spec, plan))
     yield from (f"- {line}" for line in _repeats(spec, plan))

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from benchlab.language.names import plain
+from benchlab.plan.fields.budget import APPROVAL_DAYS
 from benchlab.report.model import canary
 from benchlab.report.model.report import Report, Section
 from benchlab.report.notifications.notifiers import EventKind
@@ -152,6 +153,29 @@ def of_failure(
     mark = f"{campaign or at.astimezone(UTC).date()}/{task}: {reasons[0]}"
     title = f"{task} of {campaign}" if campaign else task
     return Event("failed", report, "Failed", (Part(title, (mark,), tuple(reasons)),), links)
+
+
+def of_approval(
+    report: str, campaign: str, dollars: float | None, asked_at: datetime, at: datetime, links: Links
+) -> Event:
+    """The event that a campaign waits for a person to approve its cost: when it begins to, and
+    once more after a day.
+
+    Args:
+        dollars: about what it costs.
+        asked_at, at: since when it waits, and now, with time zones.
+    """
+    again = at - asked_at >= timedelta(days=1)
+    ends = asked_at + timedelta(days=APPROVAL_DAYS)
+    costs = "its cost is not known" if dollars is None else f"it costs about {dollars:.2f} dollars"
+    said = (
+        f"{costs}; nothing is rented before a person has approved it",
+        f"asked at {asked_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC; without an answer it fails at "
+        f"{ends.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+    )
+    mark = f"{campaign}/approval/{asked_at.isoformat()}/{'again' if again else 'first'}"
+    heading = "Still waits for approval" if again else "Waits for approval"
+    return Event("approval", report, heading, (Part(campaign, (mark,), said),), links)
 
 
 def of_reaped(sentences: Sequence[str], links: Links = ()) -> tuple[Event, ...]:

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 EventKind = Literal[
     "regression", "improvement", "dearer", "cheaper", "unstable", "inconclusive", "change_point",
-    "drift", "canary_missed", "failed", "fleet_reaped",
+    "drift", "canary_missed", "approval", "failed", "fleet_reaped",
 ]  # fmt: skip
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 # Sent by default: what is better calls for no action, and an inconclusive verdict is frequent.

@@ -19,6 +19,7 @@ from benchlab.report.model.hardware import FleetHardware
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.model.software import Row, same
 from benchlab.report.sentences import wording
+from benchlab.results import approval
 from benchlab.results.records import HASH_OF, SCRIPT, SCRIPT_BEFORE, SPENT, rows_of
 
 
@@ -232,6 +233,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         ),
         "state": say(f"state-{report.campaign.state}"),
         "origin": report.campaign.origin or MISSING,
+        "approved": _approved(report),
         "started": _when(report.campaign.started_at, report),
         "duration": report.numbers.duration(report.campaign.took),
         "estimate": _estimate(report),
@@ -256,6 +258,15 @@ def _when(moment: datetime, report: Report) -> str:
 
     pattern = report.language.say("time-pattern")
     return format_datetime(moment.astimezone(UTC), pattern, locale=report.language.locale)
+
+
+def _approved(report: Report) -> str | None:
+    """Who approved its cost and when; None if nobody had to."""
+    found = approval.found(report.environment)
+    if found is None or found.at is None:
+        return None
+    who, when = plain(found.by), _when(found.at, report)
+    return report.language.say("provenance-approved-value", who=who, when=when)
 
 
 def _estimate(report: Report) -> str | None:

@@ -26,12 +26,22 @@ _WRONG = (
     "the credentials are not valid, or this region is not enabled in their account (AWS console, "
     "Account, AWS Regions)"
 )
+_BY_ORGANIZATION = (
+    "; but here a service control policy of the organization refuses it, which no permission "
+    "changes: if it demands tags, write them under `tags` in the topology (docs/guide/ec2.md, Your "
+    "own tags); else ask whoever administers the organization"
+)
 # What to do about refusals whose message does not say it (EC2 and STS, "Common errors").
 ADVICE = {
     **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), _RENEW),
     **dict.fromkeys(
         ("AuthFailure", "InvalidClientTokenId", "UnrecognizedClientException", "OptInRequired"),
         _WRONG,
+    ),
+    **dict.fromkeys(
+        ("TagPolicyViolation", "TagPolicyException"),
+        "a tag policy of the organization refuses a tag: write what it wants under `tags` in the "
+        "topology (docs/guide/ec2.md, Your own tags)",
     ),
     "SignatureDoesNotMatch": "the secret key is not the one of this access key",
 }
@@ -125,6 +135,8 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
             service = client.meta.service_model.service_name
             listed = PERMISSIONS.get(service, "docs/iam-policy.json")
             said += f"; {listed} lists the permissions that are needed"
+            if "service control policy" in said:
+                said += _BY_ORGANIZATION
         elif code in ADVICE:
             said += f"; {ADVICE[code]}"
         if apart := clock_fault(time_of(error.response)):

@@ -9,6 +9,7 @@ the permission ``pricing:GetProducts``.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -16,9 +17,12 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from typing import Any
 
 from benchlab.errors import TargetError
+from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan.pricing import HOURS_A_MONTH, ROOT_VOLUME, S3, Price
-from benchlab.targets.ec2.calls import call
+from benchlab.plan import pricing
+from benchlab.plan import topology as topologies
+from benchlab.plan.pricing import HOURS_A_MONTH, ROOT_VOLUME, S3, Price, PriceList
+from benchlab.targets.ec2.calls import AwsError, call
 
 # The API's region, by the beginning of a region's name; each has the prices of all regions.
 ENDPOINTS = {"eu": "eu-central-1", "ap": "ap-south-1"}
@@ -88,6 +92,62 @@ def ask(access: Access, instance_type: str, region: str, today: date) -> Price:
         ) from error
     source = SOURCE.format(service=service)
     return Price(instance_type, region, vcpu, amount.normalize(), today, source)
+
+
+def refresh(access: Access, home: Home, today: date) -> tuple[PriceList, list[Price], list[str]]:
+    """Ask for the prices of the list and of all topologies, and write the list.
+
+    Returns:
+        The list as it was, the prices that AWS gave, and why it lacks others.
+
+    Raises:
+        SpecError: the list cannot be read or written.
+        AwsError: AWS refuses, or cannot be asked; nothing was written.
+    """
+    before, found, faults = pricing.load(home.prices), list[Price](), list[str]()
+    for kind, region in _wanted(home, before):
+        try:
+            found.append(ask(access, kind, region, today))
+        except AwsError:
+            raise  # AWS would refuse the other prices as well
+        except TargetError as error:
+            faults.append(str(error))
+    before.updated(found).write()
+    return before, found, faults
+
+
+def refresh_if_old(access: Access, home: Home, today: date) -> list[str]:
+    """Ask for new prices if one is older than :data:`pricing.OLD`; returns what was done.
+
+    Example:
+        ``refresh_if_old(Access(), home, date(2026, 11, 2))`` is empty, where none is.
+
+    Raises:
+        SpecError, AwsError: as :func:`refresh`; but missing credentials are only said.
+    """
+    oldest = pricing.load(home.prices).oldest()
+    if oldest is None or today - oldest <= pricing.OLD:
+        return []
+    try:
+        _, found, faults = refresh(access, home, today)
+    except AwsError as error:
+        if not error.no_credentials:
+            raise
+        return [
+            f"{home.prices}: the oldest price is of {oldest}, and there are no AWS credentials "
+            "here to ask for today's: plans use it, and say how old it is"
+        ]
+    return [f"{home.prices}: {len(found)} prices as of {today}", *faults]
+
+
+def _wanted(home: Home, known: PriceList) -> list[tuple[str, str]]:
+    """The types and regions in the price list, and those that topologies may rent, each once."""
+    wanted = dict.fromkeys(known.prices)
+    for topology in topologies.valid(home.configs / "topologies").values():
+        if (rented := topologies.on_ec2(topology)) is not None:
+            kinds = sorted({kind for one in rented.roles.values() for kind in one.types})
+            wanted |= dict.fromkeys(itertools.product((*kinds, ROOT_VOLUME, S3), rented.regions))
+    return list(wanted)
 
 
 def _products(client: Any, service: str, filters: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,8 @@
 ``benchlab:role``      its role; what a launch makes only
 ``Name``               for people, in the console
 =====================  ==========================================================
+
+Beside them everything has the ``tags`` of its topology, which are a person's own.
 """
 
 from __future__ import annotations
@@ -82,6 +84,7 @@ class Rental:
     def tags(self) -> dict[str, str]:
         """The tags of the campaign's key pair and security group."""
         return {
+            **self.topology.tags,
             **self.own,
             CREATED_AT: written(self.created_at),
             EXPIRES_AT: written(self.expires_at),
