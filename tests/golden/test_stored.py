@@ -36,6 +36,7 @@ from benchlab.report.evidence import contents
 from benchlab.report.evidence.verify import verify
 from benchlab.results.records import Failure, Remarks
 from benchlab.results.rows import FINDING_CAMPAIGNS, FINDING_ENTRIES, FINDINGS
+from benchlab.results.spending import Record
 from benchlab.results.store import Store
 from benchlab.site import campaign as campaign_page
 from benchlab.site import campaigns, findings, history, overview, side_by_side, trial
@@ -196,6 +197,7 @@ TABLES = {
     "findings": {"direction", "design"},
     "finding_campaigns": set(),
     "finding_entries": {"state", "at"},
+    "spending": {"begun_at", "until", "ended_at", "committed", "spent", "vcpus", "quotas"},
     "step_times": {"step", "seconds", "size", "unit"},
     "definitions": {"document"},
     "trials": {
@@ -231,6 +233,9 @@ def store(here: Here, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stor
         opened.fail(DAMAGED, Failure("register", ("port 13306 is taken",)))
         step = StepTime("load", "baseline", 1.0, Size(1.0, "rows"))
         opened.set_step_time(DAMAGED, "local", "mariadb", step)
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        held = Record(DAMAGED, "sysbench_ec2", "2026-01", at, at, 60.0)
+        opened.spending.begin(held, lambda others: None)
         yield opened
 
 
@@ -269,7 +274,7 @@ def test_a_damaged_cell_brings_nothing_down(here: Here, store: Store, table: str
     assert refusals(here, store) == []
     url = store.database.shown_url
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as cells:
-        key = "id" if table in ("campaigns", "findings") else "campaign"
+        key = "id" if table in ("campaigns", "findings", "spending") else "campaign"
         value = 1 if table == "findings" else DAMAGED
         found = cells.execute(f"SELECT rowid AS place, * FROM {table} WHERE {key} = ?", [value])
         names = [column[0] for column in found.description]

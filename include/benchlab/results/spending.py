@@ -90,6 +90,9 @@ class Month:
         return tuple(one for one in self.records if one.is_open)
 
 
+_RECORD = TypeAdapter(Record)
+
+
 def month_of(at: datetime) -> str:
     """The month of a moment (UTC): ``2026-11``."""
     return f"{at.astimezone(UTC):%Y-%m}"
@@ -180,5 +183,6 @@ def _read(connection: Connection, chosen: sa.ColumnElement[bool]) -> list[Record
             ended = None if row["ended_at"] is None else moment(row["ended_at"])
             times = {name: moment(row[name]) for name in ("begun_at", "until")}
             quotas = _QUOTAS.validate_json(row["quotas"])
-            found.append(Record(**{**row, **times, "ended_at": ended, "quotas": quotas}))
+            of = {**row, **times, "ended_at": ended, "quotas": quotas}
+            found.append(_RECORD.validate_python(of))
     return found
