@@ -138,6 +138,77 @@ say(answered["responded_by_user"]["name"], state())
     assert lines == ["ada running"]
 
 
+def test_who_approved_and_when_is_kept_and_told(ask: dict[str, str]) -> None:
+    """In the store from when it was asked; provisioning keeps it, and the report says it."""
+    lines = said(
+        ask,
+        """
+from benchlab.results import approval
+def kept():
+    with open_store(home.find()) as store:
+        return approval.found(store.campaign("c1").environment)
+execute()
+asked = kept()
+say(asked.by == "", asked.at)
+answer(chosen("Approve"))
+done = kept()
+say(done.by, done.asked_at == asked.asked_at, done.at > done.asked_at)
+""",
+    )
+    assert lines == ["True None", "ada True True"]
+
+
+def test_the_question_says_what_the_month_has_cost_already(ask: dict[str, str]) -> None:
+    """With what others may still cost, and the limit."""
+    (Path(ask["BENCHLAB_PROJECT"]) / "configs/budget.yaml").write_text("month: 1000")
+    lines = said(
+        ask,
+        """
+from benchlab.results.spending import Record, month_of
+now = datetime.now(UTC)
+with open_store(home.find()) as store:
+    for name, spent in (("a", 30.0), ("b", 12.0)):
+        store.spending.begin(Record(name, "r", month_of(now), now, now, 90.0), lambda others: None)
+        store.spending.keep(name, spent, None)
+    store.spending.end("a")
+execute()
+say([line for line in asked["body"].splitlines() if "committed" in line])
+""",
+    )
+    assert "42.00 dollars are spent, and up to 78.00 more committed by 1 campaign" in lines[0]
+    assert "of 1,000.00" in lines[0]
+
+
+APPROVERS = """
+month: null
+approvers: {ada: "7", ben: "8"}
+approve_own: false
+"""
+
+
+def test_only_approvers_who_did_not_start_it_may_approve(ask: dict[str, str]) -> None:
+    """Airflow is told whom to ask; an answer of somebody else rents nothing either."""
+    (Path(ask["BENCHLAB_PROJECT"]) / "configs/budget.yaml").write_text(APPROVERS)
+    lines = said(
+        ask,
+        """
+run = context["dag_run"]
+run.triggering_user_name = None
+execute()
+say([user["name"] for user in asked["assigned_users"]])
+run.triggering_user_name = "ada"
+execute()
+say(asked["assigned_users"])
+say(answer(chosen("Approve")))
+say(state())
+""",
+    )
+    assert lines[0] == "['ada', 'ben']"
+    assert lines[1] == "[{'id': '8', 'name': 'ben'}]"
+    assert lines[2].startswith("AirflowFailException: approved by ada, who may not approve it")
+    assert lines[3] == "failed"
+
+
 def test_what_is_only_marked_as_approved_is_not_rented(ask: dict[str, str]) -> None:
     """The task was marked as success by hand, or another campaign was approved in its place."""
     lines = said(

@@ -62,6 +62,55 @@ def test_instances_are_asked_for_as_they_must_be(cloud: Cloud, tmp_path: Path) -
     assert len({request["NetworkInterface.1.SubnetId"] for request in requests}) == 1
 
 
+def tags_of(request: dict[str, str], number: int) -> dict[str, str]:
+    """The tags that a request gives to one kind of what it makes."""
+    at = f"TagSpecification.{number}.Tag."
+    keys = {name.removesuffix(".Key"): key for name, key in request.items() if name.endswith("Key")}
+    return {key: request[f"{name}.Value"] for name, key in keys.items() if name.startswith(at)}
+
+
+def test_a_persons_own_tags_are_on_everything_beside_benchlabs(
+    cloud: Cloud, tmp_path: Path
+) -> None:
+    """Instances, volumes, interfaces, the key pair and the group."""
+    own = {"CostCenter": "4711", "team": "storage & query"}
+    wanted = rental(tmp_path, tags=own)
+    launch(cloud.access(), wanted, limits=SOON)
+    for request in cloud.requests("RunInstances"):
+        kinds = [request[f"TagSpecification.{n}.ResourceType"] for n in (1, 2, 3)]
+        assert kinds == ["instance", "volume", "network-interface"]
+        for number in (1, 2, 3):
+            assert (own | wanted.own).items() <= tags_of(request, number).items()
+    for action in ("ImportKeyPair", "CreateSecurityGroup"):
+        (made,) = cloud.requests(action)
+        assert (own | wanted.own).items() <= tags_of(made, 1).items()
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("TagPolicyViolation", "The tag policy does not allow the value for CostCenter."),
+        (
+            "UnauthorizedOperation",
+            "User is not authorized to perform ec2:RunInstances with an explicit deny in a "
+            "service control policy.",
+        ),
+    ],
+    ids=["tag-policy", "service-control-policy"],
+)
+def test_an_account_that_demands_tags_is_answered_in_plain_words(
+    cloud: Cloud, tmp_path: Path, code: str, said: str
+) -> None:
+    """With the field of the topology that they belong into."""
+    cloud.fault("RunInstances", code, message=said)
+    with pytest.raises(TargetError, match="under `tags` in the topology") as caught:
+        launch(cloud.access(), rental(tmp_path), limits=SOON)
+    assert said in str(caught.value)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
+    assert cloud.holdings() == NOTHING
+
+
 def test_the_private_key_stays_in_the_campaign_directory(cloud: Cloud, tmp_path: Path) -> None:
     """Readable by its owner only; EC2 learns the public half."""
     wanted = rental(tmp_path)

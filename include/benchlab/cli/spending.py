@@ -31,8 +31,9 @@ def _month(text: str) -> str:
 @app.command()
 def spending(
     month: Annotated[
-        str, typer.Option(parser=_month, metavar="MONTH", help="such as 2026-11; default: this one")
-    ] = "",
+        str | None,
+        typer.Option(parser=_month, metavar="MONTH", help="such as 2026-11; default: this one"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what campaigns have spent and committed in a month, and the vCPUs that are held now.

@@ -204,3 +204,46 @@ call(notify.of_verdict(), "success", "verdict")
     assert int(before) >= 1
     assert after == before, "nothing was refused any more"
     assert mail.messages
+
+
+WAITS = """
+from datetime import UTC, datetime, timedelta
+from benchlab.results import approval
+def wait_since(hours, by=""):
+    asked = datetime.now(UTC) - timedelta(hours=hours)
+    found = approval.Approval(asked, by, asked if by else None)
+    with connections.open_store(here) as store:
+        store.add_to_environment("c1", approval.KEY, approval.as_text(found))
+with connections.open_store(here) as store, store.transaction() as connection:
+    from benchlab.results.rows import CAMPAIGNS
+    now = datetime.now(UTC).isoformat()
+    origin = "Airflow run manual__2024-01-02T03:04:05+00:00"
+    connection.execute(CAMPAIGNS.update().values(started_at=now, state="running", origin=origin))
+wait_since(0)
+notify.of_waiting("c1")
+notify.remind_of_approvals()
+wait_since(25)
+notify.remind_of_approvals()
+notify.remind_of_approvals()
+wait_since(26, by="ada")
+notify.remind_of_approvals()
+"""
+
+
+def test_a_campaign_that_waits_for_approval_is_told_at_once_and_after_a_day(
+    env: dict[str, str], tmp_path: Path, slack: Slack
+) -> None:
+    """Each once, with the address where it can be approved; not once somebody has."""
+    tell_by(tmp_path, {**by_hook(), "events": ["approval"]})
+    told(CAMPAIGN + WAITS, env)
+    texts = [message["text"] for _, message in slack.messages]
+    assert [text.splitlines()[0] for text in texts] == [
+        "Waits for approval: c1",
+        "Still waits for approval: c1",
+    ]
+    for text in texts:
+        assert "nothing is rented before a person has approved it" in text
+        assert (
+            "Airflow run: https://airflow.example.com/dags/sysbench_test/runs/"
+            "manual__2024-01-02T03%3A04%3A05%2B00%3A00/tasks/approve/required_actions"
+        ) in text

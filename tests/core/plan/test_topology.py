@@ -258,3 +258,20 @@ def test_tiup_s_mirror_is_the_topology_s_or_this_machine_s(
     assert all("secret" not in line for line in lines)
     assert bool(lines) == bool(here)
     assert not lines or (used or "not an http(s) address without a login") in lines[0]
+
+
+@pytest.mark.parametrize("key", ["Name", "benchlab:campaign", "aws:owner", "Benchlab:mark"])
+def test_tags_that_are_not_a_persons_own_are_refused(tmp_path: Path, key: str) -> None:
+    """By those Benchlab finds what it rents, and a person in the console."""
+    path = changed(tmp_path, "ec2_published", {"tags": {"CostCenter": "4711", key: "x"}})
+    with pytest.raises(SpecError, match=rf"tags: .*{key}: `Name`, `benchlab:\.\.\.`"):
+        topology.load(path)
+
+
+def test_the_client_of_a_cluster_has_its_own_tags(tmp_path: Path) -> None:
+    """As a fleet on EC2 has."""
+    client = {"instance_type": "m5.large", "image": {"id": "ami-0"}, "user": "admin"}
+    change = {"client": {**client, "tags": {"CostCenter": "4711"}}}
+    found = topology.on_ec2(topology.load(changed(tmp_path, "tidb_cloud_first", change)))
+    assert found is not None
+    assert found.tags == {"CostCenter": "4711"}

@@ -18,6 +18,7 @@ from upath import UPath
 from benchlab.home import Home
 from benchlab.language import load
 from benchlab.results.records import SPENT, Failure, StoredVerdict
+from benchlab.results.spending import Record, month_of
 from benchlab.results.store import Store
 from benchlab.site import overview
 from benchlab.site.page import Site, render
@@ -279,6 +280,23 @@ def test_the_cost_of_a_month_is_that_of_its_campaigns(site: Site) -> None:
     add(site, "before", 30, environment={**rented, SPENT: "7.00"})
     read = text(shown(site))
     assert "21.65 dollars unknown for 1 campaign last month 7.00 dollars" in read
+
+
+def test_what_is_committed_this_month_is_beside_its_cost(site: Site, tmp_path: Path) -> None:
+    """With the limit of the month and the vCPUs that are held, of what the reader may see."""
+    (tmp_path / "configs").unlink()
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "budget.yaml").write_text("month: 2000\n")
+    add(site, "c1", 1)
+    for name, report in (("c1", "sysbench_test"), ("s1", "secret")):
+        of = Record(name, report, month_of(NOW), NOW, NOW, 90.0, region="us-west-2", vcpus=72)
+        site.store.spending.begin(of, lambda _: None)
+    site.store.spending.keep("c1", 12.5, None)
+    read = text(shown(dataclasses.replace(site, reports=frozenset({"sysbench_test"}))))
+    assert "up to 77.50 dollars more committed of 2,000.00 dollars for all campaigns" in read
+    assert "72 vCPUs held in us-west-2" in read
+    (tmp_path / "configs" / "budget.yaml").write_text("month: much")
+    assert "budget.yaml: month: " in text(shown(site))
 
 
 @pytest.mark.parametrize("kind", ["fleet", "cluster"])

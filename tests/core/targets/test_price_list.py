@@ -159,3 +159,34 @@ def test_the_list_says_how_old_it_is(here: Here) -> None:
     assert commands.age(known, oldest + timedelta(9)).startswith(
         f"{len(known.prices)} prices, the oldest of 2025-01-15 (9 days ago)"
     )
+
+
+def test_prices_are_asked_for_again_once_they_are_old(here: Here) -> None:
+    """Older than 90 days; others are left alone, and nobody is asked."""
+    path = here.home.prices
+    kinds = {kind for kind, _ in pricing.load(path).prices} - {"gp3", "s3"}
+    fleet = [p for kind in kinds - {"i3.large"} for p in price_api.fleet(kind, "0.5")]
+    asked = PriceApi([*fleet, *price_api.STORAGE])
+    day = date(2025, 1, 15) + timedelta(90)
+    assert price_list.refresh_if_old(asked.access(), here.home, day) == []
+    assert asked.regions == []
+    said, fault = price_list.refresh_if_old(asked.access(), here.home, day + timedelta(1))
+    assert said == f"{path}: {len(pricing.load(path).prices) - 1} prices as of 2025-04-16"
+    assert fault.startswith("i3.large in us-west-2: ")
+    assert pricing.load(path).price("m5.xlarge", WEST).usd_per_hour == Decimal("0.5")
+
+
+def test_without_credentials_old_prices_are_only_said_to_be_old(here: Here) -> None:
+    """A plan goes on with them; a refusal by AWS is an error."""
+
+    def none(service: str, region: str) -> object:
+        raise AwsError("get_products", region, "", "no credentials", no_credentials=True)
+
+    before = here.home.prices.read_bytes()
+    (said,) = price_list.refresh_if_old(Access(aws=none), here.home, TODAY)
+    assert "the oldest price is of 2025-01-15, and there are no AWS credentials" in said
+    refusing = api()
+    refusing.refuse = "UnrecognizedClientException"
+    with pytest.raises(AwsError):
+        price_list.refresh_if_old(refusing.access(), here.home, TODAY)
+    assert here.home.prices.read_bytes() == before
