@@ -1,7 +1,7 @@
 """Says again, after a day, that a campaign waits for a person to approve its cost.
 
-When it begins to wait, its own task `approve` says so. Both need a notifier for the event `approval`
-in `configs/notifications.yaml`.
+When it begins to wait, its own task `approve` says so. Both need a notifier for the event
+`approval` in `configs/notifications.yaml`.
 """
 
 from datetime import timedelta

@@ -91,11 +91,7 @@ def test_a_persons_own_tags_are_on_everything_beside_benchlabs(
     ("code", "said"),
     [
         ("TagPolicyViolation", "The tag policy does not allow the value for CostCenter."),
-        (
-            "UnauthorizedOperation",
-            "User is not authorized to perform ec2:RunInstances with an explicit deny in a "
-            "service control policy.",
-        ),
+        ("UnauthorizedOperation", "with an explicit deny in a service control policy."),
     ],
     ids=["tag-policy", "service-control-policy"],
 )

@@ -7,7 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +20,7 @@ from upath import UPath
 
 from benchlab.engines.mariadb import Engine
 from benchlab.engines.server import Instance
-from benchlab.errors import AwayError, StoreError
+from benchlab.errors import AwayError, LockHeldError, StoreError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.patience import LIMIT_S, Patience
 from benchlab.results import revisions
@@ -25,6 +28,7 @@ from benchlab.results.database import StoreDatabase
 from benchlab.results.findings import Sought
 from benchlab.results.records import Remarks
 from benchlab.results.rows import CAMPAIGNS, METADATA
+from benchlab.results.spending import Record
 from benchlab.results.store import Store
 from tests import postgresql as postgresql_server
 from tests.builders import campaigns, findings, migrations
@@ -320,3 +324,29 @@ def test_a_database_out_of_reach_is_named_without_its_password(tmp_path: Path) -
         Store(f"mysql+mysqldb://bench:hunter2@127.0.0.1:{port}/results", UPath(tmp_path))
     assert f"127.0.0.1:{port}/results" in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+def test_of_many_that_begin_at_once_as_many_do_as_the_month_pays_for(
+    url: str, tmp_path: Path
+) -> None:
+    """On servers that let several write at the same time."""
+    now, barrier = datetime(2026, 11, 28, tzinfo=UTC), threading.Barrier(4)
+
+    def begin(name: str) -> bool:
+        def fits(others: Sequence[Record]) -> None:
+            if sum(one.held for one in others) + 60 > 150:
+                raise LockHeldError("full")
+
+        with Store(url, UPath(tmp_path)) as own:
+            barrier.wait()
+            try:
+                own.spending.begin(Record(name, "weekly", "2026-11", now, now, 60.0), fits)
+            except LockHeldError:
+                return False
+        return True
+
+    Store(url, UPath(tmp_path)).close()
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(begin, "abcd")) == 2
+    with Store(url, UPath(tmp_path)) as store:
+        assert sum(one.held for one in store.spending.of_month("2026-11")) == 120

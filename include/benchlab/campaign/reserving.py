@@ -106,9 +106,7 @@ def _check_quota(quota: Quota, others: Sequence[Record]) -> None:
         raise LockHeldError(f"{named}; {needs}, of which {foreign + held.total()} are held")
 
 
-def _named(
-    records: Iterable[Record], what: Mapping[str, str], amounts: Mapping[str, float]
-) -> str:
+def _named(records: Iterable[Record], what: Mapping[str, str], amounts: Mapping[str, float]) -> str:
     """``campaign a holds 90.00 dollars until about 14:10 UTC``, the largest first."""
     holding = sorted((one for one in records if amounts[one.id]), key=lambda one: -amounts[one.id])
     said = [f"campaign {one.id} holds {what[one.id]} {_until(one)}" for one in holding]

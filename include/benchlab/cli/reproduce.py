@@ -98,8 +98,10 @@ def reproduce(
         again = f"`{shlex.join([*words, *['--approve'] * approve, '--campaign', name])}`"
         work: StoredCampaign
         try:
-            origin, how = f"{REPRODUCES}{campaign}", {"wait": wait, "approve": approve}
-            work = drive(home, store, resolved, name, origin, again=again, **how)
+            origin = f"{REPRODUCES}{campaign}"
+            work = drive(
+                home, store, resolved, name, origin, again=again, wait=wait, approve=approve
+            )
         except NothingToMeasureError as error:  # it was complete before
             print(error, file=sys.stderr)
             work = StoredCampaign(home, store, store.campaign(name))

@@ -246,7 +246,17 @@ def run(
             refuse_unapproved(resolved)
         name = campaign or stages.new_id(found.spec.report)
         again = _command(report, overrides, on, name, approve)
-        work = drive(home, store, resolved, name, "benchlab run", on, again=again, wait=wait, approve=approve)
+        work = drive(
+            home,
+            store,
+            resolved,
+            name,
+            "benchlab run",
+            on,
+            again=again,
+            wait=wait,
+            approve=approve,
+        )
         made = work.outcome()
         report_model = made.report(made.causes(store))
     print(terminal.render(report_model, width(), sys.stdout.isatty()))

@@ -78,8 +78,8 @@ def _render(
 ) -> str:
     console = console_for(width, colour)
     console.print(sentence(found, limit))
-    for region, vcpus in held.items():
-        console.print(f"held now in {region}: {vcpus} vCPUs")
+    for region, count in held.items():
+        console.print(f"held now in {region}: {count} vCPUs")
     by_report: defaultdict[str, list[Record]] = defaultdict(list)
     for one in found.records:
         by_report[one.report].append(one)

@@ -160,8 +160,8 @@ STEP_TIMES = sa.Table(
     sa.Column("unit", sa.String(16), nullable=False),
 )
 
-# What campaigns that rent may cost at most and have cost, in dollars, and the vCPUs that they hold, in
-# all and by quota. `id` is a campaign's: a row stays when its campaign is deleted.
+# What campaigns that rent may cost at most and have cost, in dollars, and the vCPUs that they
+# hold, in all and by quota. `id` is a campaign's: a row stays when its campaign is deleted.
 SPENDING = sa.Table(
     "spending",
     METADATA,

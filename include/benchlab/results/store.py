@@ -69,7 +69,6 @@ from benchlab.results.rows import (
     trial_of,
     trial_row,
 )
-
 from benchlab.results.spending import Spendings
 
 log = logging.getLogger(__name__)

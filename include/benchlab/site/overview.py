@@ -84,7 +84,9 @@ def overview(site: Site) -> Page:
         "cost_before": sum((costs[before, name] for name in names), Cost()),
         "held": held,
         "month_budget": month_budget,
-        "vcpus": vcpus_by_region(one for one in site.store.spending.open() if site.shows(one.report)),
+        "vcpus": vcpus_by_region(
+            one for one in site.store.spending.open() if site.shows(one.report)
+        ),
         "faults": faults,
         "notices": _notices(site),
         "failing": [one.newest for one in known if one.newest.state == "failed"],

@@ -7,9 +7,9 @@ from typing import Any
 
 from airflow.providers.standard.exceptions import HITLRejectException, HITLTimeoutError
 from airflow.providers.standard.operators.hitl import ApprovalOperator
-from airflow.sdk.execution_time.hitl import HITLUser
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.execution_time.hitl import HITLUser
 
 from benchlab.language import message
 from benchlab.plan.fields.budget import APPROVAL_DAYS

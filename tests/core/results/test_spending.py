@@ -1,4 +1,4 @@
-"""What campaigns may cost and have cost is kept, by month; of two that ask at once, one is first."""
+"""What campaigns may cost and have cost is kept by month; of two that ask at once, one is first."""
 
 from __future__ import annotations
 

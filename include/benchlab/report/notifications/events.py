@@ -156,7 +156,12 @@ def of_failure(
 
 
 def of_approval(
-    report: str, campaign: str, dollars: float | None, asked_at: datetime, at: datetime, links: Links
+    report: str,
+    campaign: str,
+    dollars: float | None,
+    asked_at: datetime,
+    at: datetime,
+    links: Links = (),
 ) -> Event:
     """The event that a campaign waits for a person to approve its cost: when it begins to, and
     once more after a day.
@@ -168,10 +173,10 @@ def of_approval(
     again = at - asked_at >= timedelta(days=1)
     ends = asked_at + timedelta(days=APPROVAL_DAYS)
     costs = "its cost is not known" if dollars is None else f"it costs about {dollars:.2f} dollars"
+    asked, ended = (f"{one.astimezone(UTC):%Y-%m-%d %H:%M} UTC" for one in (asked_at, ends))
     said = (
         f"{costs}; nothing is rented before a person has approved it",
-        f"asked at {asked_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC; without an answer it fails at "
-        f"{ends.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+        f"asked at {asked}; without an answer it fails at {ended}",
     )
     mark = f"{campaign}/approval/{asked_at.isoformat()}/{'again' if again else 'first'}"
     heading = "Still waits for approval" if again else "Waits for approval"

@@ -133,10 +133,8 @@ def refresh_if_old(access: Access, home: Home, today: date) -> list[str]:
     except AwsError as error:
         if not error.no_credentials:
             raise
-        return [
-            f"{home.prices}: the oldest price is of {oldest}, and there are no AWS credentials "
-            "here to ask for today's: plans use it, and say how old it is"
-        ]
+        why = "there are no AWS credentials here to ask for today's"
+        return [f"{home.prices}: the oldest price is of {oldest}, and {why}: plans say so"]
     return [f"{home.prices}: {len(found)} prices as of {today}", *faults]
 
 
