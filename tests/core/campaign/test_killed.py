@@ -29,6 +29,7 @@ from benchlab.hosts.executor import JobStatus
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
+from benchlab.plan.spending import Quota
 from benchlab.results.store import Store
 from benchlab.workloads import sysbench
 from tests.builders import campaigns, fakes, plans
@@ -130,6 +131,10 @@ class World(fakes.FakeDeployment):
             self.number = number
         if number == 2:
             self.fail("deploy")
+
+    def quotas(self) -> tuple[Quota, ...]:
+        """Its account has none."""
+        return ()
 
     def preflight(self) -> None:
         """The first tries fail."""
