@@ -10,6 +10,7 @@ import html
 import json
 import os
 import re
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +35,7 @@ from benchlab.report.model import hardware, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, wording
-from benchlab.results import ended_servers
+from benchlab.results import approval, ended_servers
 from benchlab.results import rows as store_rows
 from benchlab.results.records import Campaign, InstanceFacts, TrialResult
 from benchlab.results.store import Store
@@ -207,6 +208,19 @@ def test_the_script_that_installed_tiup_stands_among_the_programs_with_its_hash(
     page = markdown_of(changed)
     assert all(part in page for part in (sha256, earlier, covers))
     assert method.script(report_of()) is None
+
+
+def test_who_approved_its_cost_and_when_is_said() -> None:
+    """A name is no Markdown; nothing where nobody has answered, or had to."""
+    at = datetime(2026, 11, 28, 12, 5, tzinfo=UTC)
+
+    def told(one: approval.Approval | None) -> str | None:
+        environment = {approval.KEY: approval.as_text(one)} if one else {}
+        return dict(method.provenance(report_of(environment=environment))).get("Approved by")
+
+    assert told(approval.Approval(at, "ada", at)) == "ada, 2026-11-28 12:05:00 UTC"
+    assert told(approval.Approval(asked_at=at)) is None
+    assert told(None) is None
 
 
 def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
