@@ -18,6 +18,7 @@ from benchlab.results.spending import Month, Record, month_of
 from benchlab.targets.ec2.rental_file import longest_minutes
 
 _MOST_NAMED = 3
+_HOW = "Wait for that, as `benchlab run --wait` does"
 
 
 def record(
@@ -77,7 +78,7 @@ def _check_month(asked: Record, found: Month, month: float) -> None:
         named = _named(found.open, {id_: _dollars(held) for id_, held in holders.items()}, holders)
         raise LockHeldError(
             f"{named}; {costs}, and of {of} {_dollars(found.spent)} are spent and "
-            f"{_dollars(found.committed)} committed"
+            f"{_dollars(found.committed)} committed. {_HOW}"
         )
 
 
@@ -101,9 +102,9 @@ def _check_quota(quota: Quota, others: Sequence[Record]) -> None:
             f"{needs}, and {foreign} are used by what this installation does not know: ask for "
             "a higher quota under Service Quotas, Amazon EC2, or take a smaller fleet"
         )
-    if foreign + held.total() > room:
+    if (taken := foreign + held.total()) > room:
         named = _named(own.values(), {id_: f"{n} vCPUs" for id_, n in held.items()}, held)
-        raise LockHeldError(f"{named}; {needs}, of which {foreign + held.total()} are held")
+        raise LockHeldError(f"{named}; {needs}, of which {taken} are held. {_HOW}")
 
 
 def _named(records: Iterable[Record], what: Mapping[str, str], amounts: Mapping[str, float]) -> str:

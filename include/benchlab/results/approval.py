@@ -30,6 +30,11 @@ class Approval:
     by: str = ""
     at: datetime | None = None
 
+    @property
+    def waits_since(self) -> datetime | None:
+        """Since when people have been asked; None once one has approved it."""
+        return self.asked_at if self.at is None else None
+
 
 _FORM = TypeAdapter(Approval)
 

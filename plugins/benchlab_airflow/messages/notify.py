@@ -177,12 +177,12 @@ def of_waiting(campaign: str) -> None:
     def find(store: Store | None) -> Iterator[Event]:
         work = _stored(here, store, campaign)
         asked = approval.found(work.campaign.environment) if work else None
-        if work and asked and asked.asked_at and asked.at is None:
+        if work and asked and (since := asked.waits_since):
             dag, run = work.plan.report, work.campaign.origin.removeprefix(ORIGIN)
             name, address = _run_of(dag, run)
             links = [*_report(work), (name, f"{address}/tasks/approve/required_actions")]
             now, dollars = datetime.now(UTC), work.plan.dollars
-            yield events.of_approval(dag, campaign, dollars, asked.asked_at, now, links)
+            yield events.of_approval(dag, campaign, dollars, since, now, links)
 
     _send_all(here, find, _noting(here.campaign(campaign)))
 
@@ -192,16 +192,15 @@ def remind_of_approvals() -> None:
     from benchlab.results import approval
     from benchlab_airflow.connections import open_store
 
-    now, here = datetime.now(UTC), home.find()
-    with open_store(here) as store:
+    now = datetime.now(UTC)
+    with open_store(home.find()) as store:
         recent = store.environments(now.date() - timedelta(days=APPROVAL_DAYS + 1))
         waiting = [
             campaign
             for campaign, found in recent.items()
-            if (asked := approval.found(found.environment)) is not None
-            and (asked.at, asked.asked_at is None) == (None, False)
-            and now - (asked.asked_at or now) >= timedelta(days=1)
-            and store.target_and_state(campaign)[1] == "running"
+            if (asked := approval.found(found.environment)) and (since := asked.waits_since)
+            if now - since >= timedelta(days=1)
+            if store.target_and_state(campaign)[1] == "running"
         ]
     for campaign in waiting:
         of_waiting(campaign)
