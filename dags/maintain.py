@@ -9,7 +9,7 @@ finding which nobody has settled, or by which others are calibrated.
 link to their runs.
 
 **prices** asks AWS for the list prices of rented hosts if some are older than 90 days, where there
-are credentials; without, it is skipped and says how old they are.
+are credentials; without, its log says how old they are.
 
 The DAG begins paused, as it removes things: trigger it with other days, or unpause it. By default
 it keeps 180 days, or what `BENCHLAB_KEEP_DAYS` says. `check_operation` needs 125 of them.
@@ -43,5 +43,5 @@ with DAG(
     default_args={"owner": "benchlab", "retries": 1, "execution_timeout": timedelta(hours=2)},
     **upkeep.HOUSEKEEPING,
 ) as dag:
-    for work in (upkeep.prune, upkeep.clean_airflow):
+    for work in (upkeep.prune, upkeep.clean_airflow, upkeep.prices):
         task(work, **notify.of_check())()

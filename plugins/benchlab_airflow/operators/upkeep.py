@@ -259,3 +259,20 @@ def clean_airflow() -> None:
 def _kept_since() -> datetime:
     context = get_current_context()
     return datetime.now(UTC) - timedelta(days=int(context["params"]["keep_days"]))
+
+
+def prices() -> list[str]:
+    """Ask AWS for list prices if some are old; return what was done, as sentences.
+
+    Raises:
+        AwsError: AWS refuses; missing credentials are only said.
+        SpecError: the list does not validate, or its file cannot be written.
+    """
+    from benchlab import home
+    from benchlab.targets.ec2 import price_list
+    from benchlab_airflow.connections import access
+
+    said = price_list.refresh_if_old(access(), home.find(), datetime.now(UTC).date())
+    for sentence in said:
+        log.info("%s", sentence)
+    return said
