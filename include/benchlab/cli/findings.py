@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
@@ -11,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from benchlab.cli import completing
-from benchlab.cli.options import Json, person
+from benchlab.cli.options import Json
 from benchlab.home import find
 from benchlab.language import english
 from benchlab.language.names import plain, title_of
@@ -85,7 +87,7 @@ def mark(
     """
     with open_store(find()) as store:
         told = " ".join(note.split())
-        _print_state(store.findings.mark(number, state, person(), told, link))
+        _print_state(store.findings.mark(number, state, _person(), told, link))
 
 
 @_findings.command()
@@ -95,7 +97,15 @@ def undo(number: Number) -> None:
     Example: benchlab findings undo 7
     """
     with open_store(find()) as store:
-        _print_state(store.findings.take_back(number, person()))
+        _print_state(store.findings.take_back(number, _person()))
+
+
+def _person() -> str:
+    """The login name; in a container that has none for it, the user's number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def _print_state(found: Finding) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -70,14 +68,6 @@ FailOn = Annotated[
         "given several times",
     ),
 ]
-
-
-def person() -> str:
-    """The login name; in a container that has none for it, the user's number."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())
 
 
 def width() -> int:

@@ -19,7 +19,7 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import StateFile
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.cli import completing
-from benchlab.cli.options import CampaignId, FailOn, fail_on, person, refuse_without_verdicts, width
+from benchlab.cli.options import CampaignId, FailOn, fail_on, refuse_without_verdicts, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import (
     Assignments,
@@ -94,7 +94,7 @@ def drive(
     at = midnight(planned_for) if planned_for else None
     work = CampaignRun.create(home, store, resolved, campaign, origin, planned_for=at)
     if approve and plan.needs_approval(work.plan, work.spec.budget):
-        consent = approval.Approval(by=person(), at=datetime.now(UTC))
+        consent = approval.Approval(by=journal.person(), at=datetime.now(UTC))
         store.add_to_environment(campaign, approval.KEY, approval.as_text(consent))
     print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
     try:
