@@ -112,6 +112,6 @@ def test_too_little_room_for_results_is_refused_before(machine: Machine, servers
     with disk(root, "200m"):
         (root / "servers").symlink_to(servers)
         output = machine.run(*RUN, *machine.settings(), code=1)
-        assert f"this machine: 0.19 GiB are free in {root}, and 0.25 GiB have to be" in output
+        assert f"this machine: only 0.19 GiB are free in {root}, but 0.25 GiB are needed" in output
         assert not (machine.here.campaign("full") / "baseline").exists()
         assert machine.holder() is None

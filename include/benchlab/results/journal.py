@@ -63,9 +63,12 @@ def write(home: Home, act: str, of: str) -> None:
     path = _file(home)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "ab+") as file:
+            # After a line that was cut short a new one begins.
+            size = file.seek(0, os.SEEK_END)
+            cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+            file.write(b"\n" * cut + f"{line}\n".encode())
     except OSError as error:
         raise StoreError(f"{path}: {act} was not begun: {meaning_of(error)}") from error
 

@@ -2,7 +2,7 @@
 
 ``?format=json`` asks for it. The models are the contract: a change that breaks their readers raises
 :data:`FORMAT`. Changes are in percent, times in ISO 8601, money in dollars; what is not known is
-null.
+null. Texts are in the reader's language.
 
 Example:
     ``Findings.model_validate_json(text(site, findings(site))).findings[0].state``
@@ -119,10 +119,11 @@ class Findings(Document):
 
 
 class Campaigns(Document):
-    """A page of the list of campaigns."""
+    """A page of the list of campaigns; ``faults``: what of the filter cannot be read, by field."""
 
     count: int
     pages: int
+    faults: dict[str, str]
     campaigns: tuple[Campaign, ...]
 
 
@@ -142,7 +143,7 @@ class ReportType(_Model):
     newest: Campaign | None
     marks: tuple[Mark, ...]
     next_run: datetime | None
-    dollars_this_month: float
+    dollars_this_month: float | None
 
 
 class AtWork(_Model):
@@ -223,7 +224,7 @@ class Trial(Document):
 
 
 class Line(_Model):
-    """A metric of a workload in one of two campaigns, as text in the reader's language."""
+    """A metric of a workload in one of two campaigns, as text; their own documents have numbers."""
 
     change: str
     interval: str
@@ -249,12 +250,12 @@ class TwoCampaigns(Document):
 
 
 class Between(_Model):
-    """A figure of a workload from one version to another, as text in the reader's language."""
+    """A figure of a workload from one version to another; ``why``: why it has no interval."""
 
     workload: str
     metric: str
-    change: str | None
-    interval: str | None
+    change_pct: float | None
+    ci95_pct: tuple[float, float] | None
     campaigns: int | None
     why: str
 
@@ -331,7 +332,11 @@ def _findings(site: Site, page: Page, head: _Head) -> Document:
 def _campaigns(site: Site, page: Page, head: _Head) -> Document:
     listed = _campaigns_of(row["campaign"] for row in page.values["rows"])
     return Campaigns(
-        **head, count=page.values["count"], pages=page.values["pages"], campaigns=listed
+        **head,
+        count=page.values["count"],
+        pages=page.values["pages"],
+        faults=page.values["asked"].faults,
+        campaigns=listed,
     )
 
 
@@ -344,7 +349,7 @@ def _overview(site: Site, page: Page, head: _Head) -> Document:
             newest=Campaign.of(row["measured"].newest) if row["measured"] else None,
             marks=tuple(map(Mark.model_validate, row["marks"])),
             next_run=row["next_run"].at if row["next_run"] else None,
-            dollars_this_month=row["cost"].dollars,
+            dollars_this_month=None if row["cost"].unknown else row["cost"].dollars,
         )
         for row in known["rows"]
     ]
@@ -417,20 +422,17 @@ def _two_campaigns(site: Site, page: Page, head: _Head) -> Document:
 
 
 def _two_versions(site: Site, page: Page, head: _Head) -> Document:
-    rows = []
-    for row in page.values["rows"]:
-        change, interval = row["figures"] or (None, None)
-        count, campaigns = row["view"].count, row["campaigns"]
-        rows.append(
-            Between(
-                workload=row["view"].workload,
-                metric=count.name if count else "throughput",
-                change=change,
-                interval=None if row["why"] else interval,
-                campaigns=campaigns if isinstance(campaigns, int) else None,
-                why=row["why"],
-            )
+    rows = [
+        Between(
+            workload=row["view"].workload,
+            metric=row["view"].count.name if row["view"].count else "throughput",
+            change_pct=row["found"].change_pct if row["found"] else None,
+            ci95_pct=row["found"].ci95_pct if row["found"] else None,
+            campaigns=row["found"].campaigns if row["found"] else None,
+            why=row["why"],
         )
+        for row in page.values["rows"]
+    ]
     asked = page.values["asked"]
     return TwoVersions(**head, **asked, versions=page.values["versions"], rows=tuple(rows))
 

@@ -54,7 +54,9 @@ def overview(site: Site) -> Page:
     held = sum(one.still_committed for one in _records(site, month))
     month_budget = None
     try:
-        month_budget = budget.shared(site.home.budget).month
+        all_seen = all(site.shows(path.stem) for path in report_types.report_files(site.home))
+        if all_seen and not site.as_files:
+            month_budget = budget.shared(site.home.budget).month
     except SpecError as error:
         faults.append(str(error))
     names = dict.fromkeys([*(one.report for one in known), *sorted(upcoming)])
@@ -85,7 +87,9 @@ def overview(site: Site) -> Page:
         "held": held,
         "month_budget": month_budget,
         "vcpus": vcpus_by_region(
-            one for one in site.store.spending.open() if site.shows(one.report)
+            one
+            for one in (() if site.as_files else site.store.spending.open())
+            if site.shows(one.report)
         ),
         "faults": faults,
         "notices": _notices(site),

@@ -38,7 +38,7 @@ from benchlab.studies.comparisons import Comparisons
 ASSETS = "assets/"
 # In a site of files, campaigns with more trials have no pages of trials.
 MOST_TRIAL_PAGES = 100
-_DATABASE = re.compile(r"\b(sqlite|mysql|mariadb|postgresql)(\+\w+)?://[^\s<]*[^\s<:;,.]")
+_DATABASE = re.compile(r'\b(sqlite|mysql|mariadb|postgresql)(\+\w+)?://[^\s<"\\]*[^\s<"\\:;,.]')
 # The parts of the site in the order of the navigation: place, and end of the message's id.
 PARTS = {f"{name}/": name for name in ("findings", "campaigns", "compare", "history", "plan")}
 PARTS = {"": "overview", **PARTS}

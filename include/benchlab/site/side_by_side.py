@@ -34,14 +34,13 @@ def side_by_side(
     """The page of two campaigns; with fewer, only a form to choose them.
 
     Args:
-        chosen: ids of campaigns chosen in a list, the latest first; if they are two, ``first`` is
-            the earlier one.
+        chosen: ids of campaigns chosen in a list; if they are two, ``first`` is the earlier one.
 
     Raises:
         NoSuchPage: one of them does not exist, or the reader may not see it.
     """
     if len(chosen) == len(SIDES):
-        second, first = chosen
+        first, second = sorted(chosen, key=lambda one: campaign_of(site, one).started_at)
     asked = {"first": first or next(iter(chosen), ""), "second": second or ""}
     values: dict[str, Any] = {
         "asked": asked,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from benchlab.analysis.trend.chain import Chain
 from benchlab.language import Language, message
 from benchlab.language.names import items, plain
-from benchlab.language.numbers import MISSING, Numbers
+from benchlab.language.numbers import Numbers
 from benchlab.site.page import NoSuchPage, Page, Row, Site
 from benchlab.studies.long_view.view import Between, ChainView, LongView, between, long_views
 
@@ -81,9 +81,8 @@ def _rows(language: Language, views: Iterable[LongView], first: str, second: str
             if one.count is None or found is not None:
                 yield {
                     "view": one,
+                    "found": found,
                     "figures": _figures(language, chain, found) if chain and found else (),
-                    "verdict": _direction(chain, found) if chain and found else "",
-                    "campaigns": found.campaigns if found else MISSING,
                     "why": _why_without(language, chain, found, first, second),
                 }
 
@@ -93,10 +92,3 @@ def _why_without(
 ) -> str:
     """Why a row has no interval; empty if it has one."""
     return "" if found and found.ci95_pct else said(language, chain, first, second)
-
-
-def _direction(chain: ChainView, found: Between) -> str:
-    """Whether an interval is wholly on one side of no change."""
-    if found.ci95_pct is None or found.ci95_pct[0] <= 0 <= found.ci95_pct[1]:
-        return ""
-    return "improvement" if chain.is_better(found.change_pct) else "regression"

@@ -15,7 +15,7 @@ from benchlab.hosts.executor import Space
 from benchlab.language import load, sayings
 from tests.builders import fakes, plans
 
-FULL = "fake: 0.12 GiB are free in /data/c1, and 0.25 GiB have to be: make room there"
+FULL = "fake: only 0.12 GiB are free in /data/c1, but 0.25 GiB are needed: make room there"
 
 
 @pytest.fixture

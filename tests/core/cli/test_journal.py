@@ -37,6 +37,7 @@ def test_who_deleted_pruned_and_gave_back_is_kept_and_shown(
     log.parent.mkdir(parents=True)
     log.write_text("x")
     os.utime(log, (time.time() - 100 * 86400,) * 2)
+    here.environment.pop("SUDO_USER", None)
     for name in ("USER", "LOGNAME"):
         monkeypatch.setitem(here.environment, name, "somebody-else")
 
@@ -84,3 +85,5 @@ def test_a_line_that_a_crash_cut_short_is_left_out(here: Here) -> None:
     with file.open("a") as written:
         written.write('{"at": "2026-')
     assert [act.of for act in journal.read(here.home)] == ["c1"]
+    journal.write(here.home, "give-back", "c2")
+    assert [act.of for act in journal.read(here.home)] == ["c1", "c2"]

@@ -584,11 +584,14 @@ def test_two_campaigns_of_a_list_are_compared_the_earlier_first(made: Made) -> N
     made.add()
     made.add("c2")
     site = made.site()
-    chosen = side_by_side.side_by_side(site, chosen=("c2", "c1"))
-    assert chosen.query == {"first": "c1", "second": "c2"}
-    for ticked in (["c1"], ["c1", "c2", "c1"]):
-        page = text(shown(site, side_by_side.side_by_side(site, chosen=ticked)))
-        assert "ticked: two are compared." in page
+    later = dataclasses.replace(made.store.campaign("c2"), id="c3", started_at=site.now)
+    made.store.add_campaign(later)
+    for ticked in (("c3", "c1"), ("c1", "c3")):
+        chosen = side_by_side.side_by_side(site, chosen=ticked)
+        assert chosen.query == {"first": "c1", "second": "c3"}
+    for some in (["c1"], ["c1", "c2", "c3"]):
+        page = text(shown(site, side_by_side.side_by_side(site, chosen=some)))
+        assert "ticked: tick two." in page
 
 
 def test_every_attempt_of_a_trial_has_a_page(made: Made) -> None:

@@ -293,7 +293,10 @@ def test_what_is_committed_this_month_is_beside_its_cost(site: Site, tmp_path: P
         site.store.spending.begin(of, lambda _: None)
     site.store.spending.keep("c1", 12.5, None)
     read = text(shown(dataclasses.replace(site, reports=frozenset({"sysbench_test"}))))
-    assert "up to 77.50 dollars more committed of 2,000.00 dollars for all campaigns" in read
+    assert (
+        "up to 77.50 dollars more committed budget of the month for all campaigns: 2,000.00 dollars"
+        in read
+    )
     assert "72 vCPUs held in us-west-2" in read
     (tmp_path / "configs" / "budget.yaml").write_text("month: much")
     assert "budget.yaml: month: " in text(shown(site))

@@ -1290,7 +1290,7 @@ failure-rejected = rejected by { $who }; nothing was rented
 failure-approved-by-other = approved by { $who }, who may not approve it (configs/budget.yaml); nothing was rented
 failure-not-approved = nobody approved it within { $days } days; nothing was rented
 failure-unforeseen = an unexpected error ({ $kind }); see the log
-disk-full = { $host }: { $free } GiB are free in { $path }, and { $needed } GiB have to be: make room there, then repeat what failed; what was measured is kept
+disk-full = { $host }: only { $free } GiB are free in { $path }, but { $needed } GiB are needed: make room there, then repeat what failed; what was measured is kept
 failure-too-long = ended because it exceeded its time limit
 failure-unknown = { $task } failed; its log says why
 
@@ -1367,7 +1367,7 @@ site-next-by-hand = only when somebody starts it
 site-cost = Cost this month
 site-cost-before = last month { $dollars } dollars
 site-committed = up to { $dollars } dollars more committed
-site-month-budget = of { $dollars } dollars for all campaigns
+site-month-budget = budget of the month for all campaigns: { $dollars } dollars
 site-vcpus-held = { $count } vCPUs held in { $region }
 site-month-before = Last month
 site-dollars = { $dollars } dollars
@@ -1521,8 +1521,8 @@ site-compare-too-few = There are not two campaigns yet. Run one: `benchlab run`,
 site-compare-choice = Compare { $campaign }
 site-compare-chosen = Compare the two that are ticked
 site-compare-not-two = { $count ->
-    [1] One campaign is ticked: two are compared.
-   *[other] { $count } campaigns are ticked: two are compared.
+    [1] One campaign is ticked: tick two.
+   *[other] { $count } campaigns are ticked: tick two.
 }
 site-versions = Two versions over all workloads
 site-versions-campaigns = Two campaigns side by side

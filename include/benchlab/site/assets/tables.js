@@ -64,7 +64,7 @@
     csv: (rows) => {
       // A spreadsheet takes a text for a formula that begins as one does; a number is none.
       const cell = (text) => {
-        const safe = /^[=@\t]|^[+-](?!\d)/.test(text) ? `'${text}` : text;
+        const safe = /^[=@\t]|^[+-](?!\d)|^[+-].*[|(!=]/.test(text) ? `'${text}` : text;
         return /[",\n;]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
       };
       return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
