@@ -71,6 +71,7 @@ def remove(home: Home, store: Store, campaign: str) -> list[str]:
     """
     record = PublicationRecord(home.campaign(campaign) / "published")
     elsewhere = [address for address in record.addresses().values() if "://" in address]
+    store.spending.end(campaign)  # no command finds it afterwards
     store.delete_campaign(campaign)
     left = list[str]()
     with noting(left):

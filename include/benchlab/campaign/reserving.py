@@ -58,7 +58,7 @@ def check(
     if month is not None:
         _check_month(asked, Month(asked.month, _of_month(asked, others)), month)
     for quota in quotas:
-        _check_quota(quota, [one for one in others if one.is_open])
+        _check_quota(asked.id, quota, [one for one in others if one.is_open])
 
 
 def _of_month(asked: Record, others: Iterable[Record]) -> tuple[Record, ...]:
@@ -82,15 +82,19 @@ def _check_month(asked: Record, found: Month, month: float) -> None:
         )
 
 
-def _check_quota(quota: Quota, others: Sequence[Record]) -> None:
-    """A campaign that has registered counts with all that it may rent, before it does."""
+def _check_quota(asked: str, quota: Quota, others: Sequence[Record]) -> None:
+    """A campaign that has registered counts with all that it may rent, before it does.
+
+    Args:
+        asked: the campaign that asks, whose own hosts are not taken from it.
+    """
     own = {one.id: one for one in others if one.region == quota.region}
     held = Counter({id_: one.quotas.get(quota.code, 0) for id_, one in own.items()})
     foreign = 0
     for campaign, used in quota.used.items():
         if campaign in own:
             held[campaign] = max(held[campaign], used)
-        else:
+        elif campaign != asked:
             foreign += used
     room = quota.allowed - quota.needed
     needs = (

@@ -45,7 +45,8 @@ def tell_full(error: BaseException, home: Home, campaign: str, deployment: Deplo
         return
     hosts: dict[str, Executor] = {HERE: LocalExecutor(home.root, campaign)}
     with contextlib.suppress(BenchlabError):  # there are no hosts yet, or no more
-        hosts |= deployment.executors()
+        found = deployment.executors()
+        hosts |= {host: one for host, one in found.items() if not isinstance(one, LocalExecutor)}
     said = {str(line) for line in error.args}
     lines = [line for line in full(hosts, deployment) if str(line) not in said]
     error.args = (*error.args, *lines)
@@ -58,8 +59,9 @@ def full(hosts: Mapping[str, Executor], deployment: Deployment | None = None) ->
     for host, space in found.items():
         needed = LEAST_FREE
         if deployment is not None and host != HERE:
-            engines = [deployment.engine(side) for side in deployment.sides]
-            needed = max(engine.least_free(host, space.size) for engine in engines)
+            with contextlib.suppress(BenchlabError):  # there are no servers yet, or no more
+                engines = [deployment.engine(side) for side in deployment.sides]
+                needed = max(engine.least_free(host, space.size) for engine in engines)
         if space.free < needed:
             amounts = {"free": f"{space.free / GIB:.2f}", "needed": f"{needed / GIB:.2f}"}
             sentences.append(message("disk-full", host=host, path=space.path, **amounts))

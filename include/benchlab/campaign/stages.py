@@ -6,6 +6,7 @@ stage can run in another process, and again after a crash.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import secrets
@@ -250,8 +251,10 @@ class CampaignRun(StoredCampaign):
             self.target.preflight()
             self.state.register()
         except LockHeldError as error:
-            if not isinstance(error, AtWorkError):  # whose process holds the share
-                self.store.spending.end(self.campaign.id)
+            # Of a campaign at work, its process holds the share.
+            if self.target.can.rents and not isinstance(error, AtWorkError):
+                with contextlib.suppress(StoreError):  # the next try takes it again
+                    self.store.spending.end(self.campaign.id)
             raise  # nothing was taken
         except BaseException as error:
             if acquired or isinstance(error, Exception):
@@ -438,11 +441,14 @@ class CampaignRun(StoredCampaign):
         """
         self.state.give_back()
         self.note("give back", "done", note=given_back)
-        try:
-            money.close(self.home, self.store, self.campaign.id)
-            self.store.seal(self.campaign.id)
-        except StoreError as error:  # everything can still be read
-            self.note("give back", "warning", str(error))
+        for close in (
+            partial(money.close, self.home, self.store, self.campaign.id),
+            partial(self.store.seal, self.campaign.id),
+        ):
+            try:
+                close()
+            except StoreError as error:  # everything can still be read
+                self.note("give back", "warning", str(error))
         if self.state.read().stage == "complete":
             for name in ("jobs", *SIDES):
                 shutil.rmtree(self.directory / name, ignore_errors=True)

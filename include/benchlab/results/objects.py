@@ -32,6 +32,8 @@ SEALED, _EMPTY_BYTES = "sealed-", 22
 _UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError)
 # How storage fails while it is away: a network's, or a file server's.
 _AWAY = (ConnectionError, TimeoutError)
+# Names of botocore's classes, which need not be installed.
+_AWAY_IN_S3 = frozenset({"HTTPClientError", "ConnectionError"})
 _AWAY_NUMBERS = frozenset(
     getattr(errno, name)
     for name in ("EAGAIN", "EBUSY", "EHOSTUNREACH", "ENETDOWN", "ENETUNREACH", "ESTALE")
@@ -188,8 +190,9 @@ def _named(path: UPath, done: str) -> Iterator[None]:
         if not (isinstance(error, _UNREADABLE) or is_of_s3):
             raise
         is_away = isinstance(error, _AWAY) or getattr(error, "errno", None) in _AWAY_NUMBERS
-        # s3fs passes on only what botocore says of the connection; a refusal is an OSError.
-        is_away = is_away or is_of_s3
+        # s3fs passes on what botocore says of the connection, and of credentials that are missing.
+        names = {kind.__name__ for kind in type(error).__mro__}
+        is_away = is_away or (is_of_s3 and not names.isdisjoint(_AWAY_IN_S3))
         kind = AwayError if is_away else StoreError
         raise kind(f"{path}: cannot be {done}: {meaning_of(error)}") from error
 

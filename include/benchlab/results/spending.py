@@ -131,7 +131,7 @@ class Spendings:
             # process has just recorded is seen.
             connection.execute(REVISIONS.update().values(benchlab=REVISIONS.c.benchlab))
             counted = SPENDING.c.ended_at.is_(None) | (SPENDING.c.month == asked.month)
-            known = _read(connection, counted | (SPENDING.c.id == asked.id))
+            known = _read(connection, counted | (SPENDING.c.id == asked.id), newest=True)
             before = next((one for one in known if one.id == asked.id), None)
             # What it holds already is not taken from it.
             if before is None or not before.is_open or before.committed < asked.committed:
@@ -175,8 +175,13 @@ class Spendings:
             connection.execute(open_.values(**values))
 
 
-def _read(connection: Connection, chosen: sa.ColumnElement[bool]) -> list[Record]:
+def _read(
+    connection: Connection, chosen: sa.ColumnElement[bool], *, newest: bool = False
+) -> list[Record]:
+    """Records; ``newest``: as they are now, although the transaction began before."""
     in_order = sa.select(SPENDING).where(chosen).order_by(SPENDING.c.begun_at, SPENDING.c.id)
+    if newest:  # TiDB's snapshot is of the first statement, before it waited for its turn
+        in_order = in_order.with_for_update()
     found = []
     for row in connection.execute(in_order).mappings():
         with reading(f"campaign {row['id']}: its spending"):

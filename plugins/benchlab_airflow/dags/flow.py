@@ -209,7 +209,7 @@ def _long_view(planned: PlanOperator) -> XComArg:
 def _given_back(target: str, registered: XComArg, queue: str) -> XComArg:
     first = {**queues.FIRST, "queue": queue}
     # Whatever fails: hosts cost money until they are given back.
-    again = Again(_first_delay(on_fleet=False), comes_back=(Exception,)).as_arguments()
+    again = Again(_first_delay(on_fleet=False), comes_back=(BaseException,)).as_arguments()
     given_back = task(stages.give_back, **again, **first, **notify.of_failure())(target)
     return given_back.as_teardown(setups=registered, on_failure_fail_dagrun=True)
 

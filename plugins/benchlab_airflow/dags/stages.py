@@ -596,7 +596,8 @@ def _home(context: Context) -> Home:
             f"{file.parent} on {place.here().name} is not the directory in which campaign "
             f"{seen['campaign']} was begun on {seen['on']}: nothing was done. All workers, the "
             "scheduler and the triggerer need the same BENCHLAB_HOME, shared (NFS, EFS) or on one "
-            "machine"
+            "machine. If the home was restored from a backup, or the directory was removed, use "
+            "the commands that docs/guide/operate.md names, such as `benchlab publish`"
         )
         _tell(error, REFERENCE)
         raise error

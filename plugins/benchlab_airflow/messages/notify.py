@@ -171,6 +171,7 @@ def of_waiting(campaign: str) -> None:
     from benchlab.report.notifications import events
     from benchlab.results import approval
     from benchlab_airflow.calendar.calendar_runs import ORIGIN
+    from benchlab_airflow.operators import deleted_runs
 
     here = home.find()
 
@@ -179,6 +180,8 @@ def of_waiting(campaign: str) -> None:
         asked = approval.found(work.campaign.environment) if work else None
         if work and asked and (since := asked.waits_since):
             dag, run = work.plan.report, work.campaign.origin.removeprefix(ORIGIN)
+            for newest in deleted_runs.runs_of(here.campaign(campaign))[-1:]:
+                dag, run = newest
             name, address = _run_of(dag, run)
             links = [*_report(work), (name, f"{address}/tasks/approve/required_actions")]
             now, dollars = datetime.now(UTC), work.plan.dollars

@@ -33,7 +33,7 @@ QUIET_S = 600.0
 
 def note(state: Path, dag: str, run: str) -> None:
     """Add a run to those that planned or resumed the campaign with directory ``state``."""
-    runs = _runs(state)
+    runs = runs_of(state)
     if (dag, run) not in runs:
         fleet_files.write(state / RUNS, json.dumps([*runs, (dag, run)]))
 
@@ -80,7 +80,7 @@ def end(
 
 def _is_left(state: Path, exists: Callable[[str, str], bool]) -> bool:
     """Whether nothing can be at work on a campaign: all its runs were deleted, and it is quiet."""
-    runs, deleted = _runs(state), state / DELETED
+    runs, deleted = runs_of(state), state / DELETED
     if not runs or any(exists(*run) for run in runs):
         deleted.unlink(missing_ok=True)
         return False
@@ -102,7 +102,7 @@ def _record(home: Home, open_store: Callable[[Home], Store], campaign: str, done
             store.finish(campaign, "failed")
 
 
-def _runs(state: Path) -> list[tuple[str, str]]:
+def runs_of(state: Path) -> list[tuple[str, str]]:
     """The runs listed in a campaign's directory; empty if the file is missing or damaged."""
     try:
         return [(str(dag), str(run)) for dag, run in json.loads((state / RUNS).read_text("utf-8"))]

@@ -142,7 +142,7 @@ def test_what_was_switched_is_put_back_also_after_a_failure(make: Make) -> None:
     found = bench.diagnose()
     assert [one.why_not is None for one in found.trials] == [True, False]
     assert found.found == {"oltp_read_write": {}}
-    (why,) = found.lacking
+    (why,) = found.why_not(["statements"])
     assert str(why).startswith("on localhost: `mariadb` ended with exit code 1")
     for server in bench.servers.values():
         assert server.variables_[statements.SWITCH] == "1"

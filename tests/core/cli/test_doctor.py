@@ -211,7 +211,7 @@ def test_an_outdated_calendar_is_reported(
     assert "`benchlab releases update --from tiup` adds new ones" in found.detail
 
 
-@pytest.mark.parametrize(("days", "recent"), [(180, True), (181, False)])
+@pytest.mark.parametrize(("days", "recent"), [(90, True), (91, False)])
 def test_the_age_of_prices_is_reported(here: Here, days: int, recent: bool) -> None:
     """If a report type rents hosts; it blocks nothing."""
     day = TODAY - timedelta(days=days)
