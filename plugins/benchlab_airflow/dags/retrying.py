@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk.definitions.retry_policy import RetryDecision, RetryPolicy
+from airflow.sdk import RetryDecision, RetryPolicy
 
 from benchlab.errors import FetchError, UnreachableError
 

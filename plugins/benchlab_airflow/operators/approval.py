@@ -9,7 +9,6 @@ from airflow.providers.standard.exceptions import HITLRejectException, HITLTimeo
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
-from airflow.sdk.execution_time.hitl import HITLUser
 
 from benchlab.language import message
 from benchlab.plan.fields.budget import APPROVAL_DAYS
@@ -42,7 +41,7 @@ class CampaignApproval(ApprovalOperator):
             return None
         self.body = question
         if (people := _approvers(context)) is not None:
-            self.assigned_users = [HITLUser(id=id_, name=name) for name, id_ in people.items()]
+            self.assigned_users = [{"id": id_, "name": name} for name, id_ in people.items()]
         stages.note_waiting()
         notify.of_waiting(stages.campaign_id(context))
         return super().execute(context)
