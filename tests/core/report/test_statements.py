@@ -37,18 +37,24 @@ def look(side: Side, seconds: float, plans: Sequence[tuple[Plan, float]], rows: 
 
 
 def files(
-    *, plans: bool = True, changed: bool = True, found: bool = True, **fields: Any
+    *,
+    plans: bool = True,
+    changed: bool = True,
+    found: bool = True,
+    before: Plan = BY_KEY,
+    **fields: Any,
 ) -> dict[str, str]:
     """The report of a slower candidate.
 
     Args:
+        before: the baseline's plan.
         plans: whether servers keep plans.
         changed: whether the select did.
         found: whether statements were looked at.
     """
     other = changed and plans
     sides = {
-        "baseline": ([(BY_KEY, 1000)], 1.0, 2.0),
+        "baseline": ([(before, 1000)], 1.0, 2.0),
         "candidate": ([(WHOLE if other else BY_KEY, 1000)], 50.0, 9.0 if changed else 2.0),
     }
     looks = [
@@ -85,6 +91,12 @@ def files(
     known_causes = causes.read(made, comparison, results, read)
     report = model.build(made, comparison, results, causes=known_causes)
     return {**texts, "why": "\n".join(why.lines(report))}
+
+
+def test_an_operator_that_is_gone_is_named_alone() -> None:
+    """Where nothing took its place, nothing is made up for it."""
+    filtered: Plan = (PlanLine("Selection", "cop[tikv]", ""), *WHOLE)
+    assert "the plan of 1 statement changed: without Selection" in files(before=filtered)["why"]
 
 
 def test_the_statement_that_took_the_change_is_told_with_its_plan() -> None:

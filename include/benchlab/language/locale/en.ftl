@@ -855,6 +855,8 @@ statements-plans = { $count ->
 }: { $change }
 statements-no-plan = no plan changed
 statements-no-plan-changed = No plan changed.
+statements-without = without { $operators }
+statements-with = with { $operators } besides
 statements-same-operators = the same operators, on other tables, indexes or ranges
 statements-difference = Both plans, line by line
 statements-replayers = For TiDB's developers, evidence.zip has the PLAN REPLAYER of what changed most: { $names }.

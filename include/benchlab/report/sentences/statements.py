@@ -173,9 +173,12 @@ def _aligned(line: str) -> str:
 
 def _operators(report: Report, plan: PlanChange) -> str:
     gone, new = (items(names, report.language) for names in (plan.gone, plan.new))
-    if not (gone or new):
-        return report.language.say("statements-same-operators")
-    return f"{gone or '-'} -> {new or '-'}"
+    if gone and new:
+        return f"{gone} -> {new}"
+    if gone or new:
+        which = "statements-without" if gone else "statements-with"
+        return report.language.say(which, operators=gone or new)
+    return report.language.say("statements-same-operators")
 
 
 def _notes(report: Report, found: Compared) -> list[str]:
