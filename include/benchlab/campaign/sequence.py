@@ -337,10 +337,7 @@ class TrialSequence:
             self._to("measure", planned, begun.attempt)
             collected = self.recovery.whole(collected)
             result = self._keep(collected)
-        except (
-            NotMeasuredError,
-            StoreError,
-        ):  # a store that is full or away is no fault of a trial
+        except (NotMeasuredError, StoreError):  # a store that is away is no fault of a trial
             raise
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)

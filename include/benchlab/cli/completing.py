@@ -7,8 +7,12 @@ offered: a command that is run says why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from benchlab.errors import BenchlabError
+
+if TYPE_CHECKING:
+    from benchlab.results.listing import Listing
 
 Complete = Callable[[str], list[str]]
 _MOST = 200
@@ -38,34 +42,29 @@ def report_types() -> Iterable[str]:
 @_quiet
 def campaigns() -> Iterable[str]:
     """The ids of campaigns, the latest first."""
-    from benchlab.home import find
-    from benchlab.results.store import is_there, open_store
-
-    if not is_there(find()):
-        return ()
-    with open_store(find()) as store:
-        return [one.id for one in store.listing.summaries(limit=_MOST)]
+    return _of_store(lambda known: [one.id for one in known.summaries(limit=_MOST)])
 
 
 @_quiet
 def workloads() -> Iterable[str]:
     """The workloads that have been measured."""
-    from benchlab.home import find
-    from benchlab.results.store import is_there, open_store
-
-    if not is_there(find()):
-        return ()
-    with open_store(find()) as store:
-        return dict.fromkeys(name for one in store.listing.reports() for name in one.workloads)
+    return _of_store(
+        lambda known: dict.fromkeys(name for one in known.reports() for name in one.workloads)
+    )
 
 
 @_quiet
 def versions() -> Iterable[str]:
     """The labels of all sides that have been measured."""
+    return _of_store(lambda known: known.versions())
+
+
+def _of_store(names: Callable[[Listing], Iterable[str]]) -> Iterable[str]:
+    """Names from the store; none, and no store is made, where there is none."""
     from benchlab.home import find
     from benchlab.results.store import is_there, open_store
 
-    if not is_there(find()):
+    if not is_there(home := find()):
         return ()
-    with open_store(find()) as store:
-        return store.listing.versions()
+    with open_store(home) as store:
+        return names(store.listing)

@@ -22,7 +22,6 @@ from benchlab.report.sentences import answer
 from benchlab.results.findings import Finding as StoredFinding
 from benchlab.results.records import CampaignSummary
 from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
-from benchlab.site.trial import campaign_of
 from benchlab.studies.long_view import text as long_view
 
 FORMAT = 1
@@ -72,9 +71,8 @@ class Campaign(_Model):
     def of(cls, one: CampaignSummary) -> Campaign:
         """From what the store has."""
         failure = tuple(map(str, one.failure.lines)) if one.failure else ()
-        return cls(**{**vars(one), "verdicts": [*map(Verdict.model_validate, one.verdicts)]} | {
-            "failure": failure
-        })  # fmt: skip
+        verdicts = [*map(Verdict.model_validate, one.verdicts)]
+        return cls(**{**vars(one), "verdicts": verdicts, "failure": failure})
 
 
 class Entry(_Model):
@@ -366,10 +364,9 @@ def _overview(site: Site, page: Page, head: _Head) -> Document:
         )
         for one in known["at_work"]
     ]
-    waiting = known["not_judged"].get("regression", 0)
     return Overview(
         **head,
-        all_is_well=not (known["failing"] or waiting or known["faults"]),
+        all_is_well=known["is_well"],
         failing=_campaigns_of(known["failing"]),
         findings=tuple(map(Finding.of, known["findings"])),
         not_judged=known["not_judged"],
@@ -381,9 +378,8 @@ def _overview(site: Site, page: Page, head: _Head) -> Document:
 
 
 def _campaign(site: Site, page: Page, head: _Head) -> Document:
-    record = campaign_of(site, page.values["campaign"].id)
-    found = site.comparisons.outcome(record)
-    report = found.report(found.causes(site.store), site.language)
+    record = page.values["campaign"]
+    report = page.values["report"]
     failure = site.store.failure(record.id)
     return OneCampaign(
         **head,
@@ -391,10 +387,8 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
         state=record.state,
         answer=answer.sentence(report),
         failure=site.language.texts(failure.lines) if failure else (),
-        report=json_text.to_json(
-            record, found.comparison, found.trials, found.causes(site.store)
-        ),
-    )  # fmt: skip
+        report=json_text.to_json(record, report.comparison, report.results, report.causes),
+    )
 
 
 def _trial(site: Site, page: Page, head: _Head) -> Document:

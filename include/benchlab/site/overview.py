@@ -60,6 +60,8 @@ def overview(site: Site) -> Page:
     except SpecError as error:
         faults.append(str(error))
     names = dict.fromkeys([*(one.report for one in known), *sorted(upcoming)])
+    failing = [one.newest for one in known if one.newest.state == "failed"]
+    findings, not_judged = _not_judged(site)
     by_name = {one.report: one for one in known}
     values = {
         "verdicts": {one.report: _verdicts(site, one) for one in known if one.decided},
@@ -76,7 +78,8 @@ def overview(site: Site) -> Page:
             }
             for name in names
         ],
-        **_not_judged(site),
+        "findings": findings,
+        "not_judged": not_judged,
         "soonest": min(
             (run for run in upcoming.values() if run.at),
             key=lambda run: (bool(run.paused), str(run.at)),
@@ -93,7 +96,8 @@ def overview(site: Site) -> Page:
         ),
         "faults": faults,
         "notices": _notices(site),
-        "failing": [one.newest for one in known if one.newest.state == "failed"],
+        "failing": failing,
+        "is_well": not (failing or faults or not_judged["regression"]),
         **_at_work(site),
     }
     return Page("", "", site.language.say("site-part-overview"), "overview.html.j2", values)
@@ -129,7 +133,7 @@ def _at_work(site: Site) -> dict[str, object]:
     return {"at_work": all_at_work(site), "AT_WORK": AT_WORK}
 
 
-def _not_judged(site: Site) -> dict[str, object]:
+def _not_judged(site: Site) -> tuple[list[Finding], dict[str, int]]:
     """The findings that nobody has judged, regressions first, and how many there are."""
     kept, shown = site.store.findings, list[Finding]()
     new = {
@@ -139,8 +143,7 @@ def _not_judged(site: Site) -> dict[str, object]:
     for sought in new.values():
         if left := _SHOWN - len(shown):
             shown += kept.found(sought, left)
-    counts = {verdict: len(kept.judgements(sought)) for verdict, sought in new.items()}
-    return {"findings": shown, "not_judged": counts}
+    return shown, {verdict: len(kept.judgements(sought)) for verdict, sought in new.items()}
 
 
 # How the newest campaigns of each report type ended
