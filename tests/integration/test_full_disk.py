@@ -62,7 +62,7 @@ def test_a_disk_that_fills_while_loading_is_named(machine: Machine) -> None:
         fill(filler)
         output, _ = process.communicate(timeout=LIMIT_S)
         assert process.returncode == 1, output
-        assert f"localhost: 0.00 GiB are free in {folder}/full, and 0.25 GiB have" in output
+        assert f"localhost: only 0.00 GiB are free in {folder}/full, but 0.25" in output
         assert "The table 'sbtest1' is full" in output
         assert machine.outcome("full")[0].state == "failed"
         assert machine.left_running("full") == []

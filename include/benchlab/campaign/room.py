@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from pathlib import Path
 
 from benchlab.engines.database import LEAST_FREE
 from benchlab.errors import BenchlabError, TargetError, UnreachableError
@@ -43,10 +44,13 @@ def tell_full(error: BaseException, home: Home, campaign: str, deployment: Deplo
     """
     if isinstance(error, UnreachableError) or not isinstance(error, BenchlabError | OSError):
         return
-    hosts: dict[str, Executor] = {HERE: LocalExecutor(home.root, campaign)}
+    here: dict[str, Executor] = {HERE: LocalExecutor(home.root, campaign)}
+    hosts: dict[str, Executor] = {}
     with contextlib.suppress(BenchlabError):  # there are no hosts yet, or no more
-        found = deployment.executors()
-        hosts |= {host: one for host, one in found.items() if not isinstance(one, LocalExecutor)}
+        hosts.update(deployment.executors())
+    local = any(isinstance(one, LocalExecutor) for one in hosts.values())
+    if not local or _on_two_disks(home.root, home.campaign(campaign)):
+        hosts = here | hosts
     said = {str(line) for line in error.args}
     lines = [line for line in full(hosts, deployment) if str(line) not in said]
     error.args = (*error.args, *lines)
@@ -66,3 +70,10 @@ def full(hosts: Mapping[str, Executor], deployment: Deployment | None = None) ->
             amounts = {"free": f"{space.free / GIB:.2f}", "needed": f"{needed / GIB:.2f}"}
             sentences.append(message("disk-full", host=host, path=space.path, **amounts))
     return sentences
+
+
+def _on_two_disks(folder: Path, another: Path) -> bool:
+    try:
+        return folder.stat().st_dev != another.stat().st_dev
+    except OSError:
+        return True

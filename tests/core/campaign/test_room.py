@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from benchlab.campaign import room
 from benchlab.errors import EngineError, UnreachableError, naming
 from benchlab.home import Home
-from benchlab.hosts.executor import Space
+from benchlab.hosts.executor import LocalExecutor, Space
 from benchlab.language import load, sayings
 from tests.builders import fakes, plans
 
@@ -69,3 +70,19 @@ def test_what_has_room_or_does_not_answer_is_not_named(
     vars(deployment.executor)["space"] = silent
     room.tell_full(other, home, "c1", deployment)
     assert str(other) == "a parameter is refused"
+
+
+def test_one_disk_of_this_machine_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the campaign's directory, though the store is on it, too."""
+    home = Home(tmp_path, tmp_path)
+    home.campaign("c1").mkdir(parents=True)
+    deployment = fakes.FakeDeployment(plans.plan(), fakes.FakeExecutor())
+    deployment.executor = LocalExecutor(home.campaign("c1"), "c1")  # type: ignore[assignment]
+    usage = namedtuple("usage", "total used free")(2**40, 2**40, 0)
+    monkeypatch.setattr("benchlab.hosts.executor.shutil.disk_usage", lambda _: usage)
+    error = EngineError("sbtest1 holds 43249 rows after the load, expected 100000")
+    room.tell_full(error, home, "c1", deployment)
+    _, only = str(error).splitlines()
+    assert f"localhost: only 0.00 GiB are free in {home.campaign('c1')}, but" in only
