@@ -657,7 +657,7 @@ def other(fleet: TestFleet, name: str, **fields: Any) -> Cluster:
 
 @pytest.mark.fault(
     "a cluster's configuration is refused",
-    promise="the reason is told, and no file or login stays on the hosts",
+    promise="the reason is reported, and no file or login stays on the hosts",
     of="servers",
 )
 @pytest.mark.parametrize(("component", "item"), UNKNOWN)

@@ -417,7 +417,7 @@ def test_a_host_that_never_boots_leaves_nothing_behind(cloud: Cloud, tmp_path: P
 
 @pytest.mark.fault(
     "a rented host dies while it boots",
-    promise="EC2's reason and the end of its console are told",
+    promise="EC2's reason and the end of its console are reported",
     of="hosts",
 )
 def test_an_instance_that_dies_while_provisioning_is_told(cloud: Cloud, tmp_path: Path) -> None:

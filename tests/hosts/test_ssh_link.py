@@ -131,7 +131,7 @@ def test_a_link_that_is_lost_for_good_is_an_error_that_names_the_host(
 
 @pytest.mark.fault(
     "a host dies in a command",
-    promise="it is told from a command that failed or took too long",
+    promise="it is distinguished from a command that failed or took too long",
     of="hosts",
 )
 def test_a_host_that_dies_in_the_middle_of_a_command_is_unreachable(

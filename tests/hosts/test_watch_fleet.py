@@ -33,7 +33,7 @@ from benchlab.plan.fields.schedule import midnight, turn
 from benchlab.plan.resolved import Request
 from benchlab.report.model import report as model
 from benchlab.report.notifications import events
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import opening
 from benchlab.results import screening
 from benchlab.results.records import SPENT, Campaign, TrialResult
 from benchlab.results.screening import Screening
@@ -319,7 +319,7 @@ def test_a_canary_is_found_and_the_build_is_as_it_was(rented: Rented) -> None:
     assert workload.verdict == "regression", workload.reasons
     assert change_pct(trials, CONFIRMING) < -PLANTED_PCT / 2
     shown = model.build(found.campaign, found.comparison, found.trials)
-    assert "It was found: Point Select -" in answer.summary(shown)
+    assert "was found: Point Select -" in opening.sentence(shown)
     assert events.of_verdicts(shown) == ()
     assert machine.verified("canary").differences == []
     assert_nothing_left(rented, "canary")

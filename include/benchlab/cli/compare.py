@@ -15,7 +15,7 @@ from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.report import gate_files
 from benchlab.report.formats import json_text, pages, terminal
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import opening
 from benchlab.results.store import open_store
 from benchlab.studies import before_after
 from benchlab.studies.sensitivity import findings, selection
@@ -105,7 +105,7 @@ def compare(
     if form and as_json:
         raise SpecError("compare: give --json or --format, not both")
     measured = (made.campaign, made.comparison, made.trials)
-    said = answer.later(report, later)
+    said = opening.later(report, later)
     show(
         report,
         as_json,

@@ -54,7 +54,7 @@ def render(
 ) -> None:
     """Print a report in one format, rebuilt from the store, or write all its files.
 
-    With ``--layout published`` its tables of results are laid out as in the published document.
+    With ``--layout published`` its tables of results have the layout of the published document.
 
     Example: benchlab render CAMPAIGN --lang zh --to report
     """

@@ -37,7 +37,7 @@ _MOST_LIMITS = 10
 
 
 def files(report: Report) -> dict[str, bytes]:
-    """Every chart as a file: one per workload and, if two versions are compared, ``overview``."""
+    """Every chart as a file: those of workloads and, if two versions are compared, ``overview``."""
     say = report.language.say
     drawn = {}
     if report.has_verdicts:
@@ -45,17 +45,23 @@ def files(report: Report) -> dict[str, bytes]:
         panels = [[found[kind]] for kind in (THROUGHPUT, COUNT) if kind in found]
         drawn["overview"] = sheet(_versions(report), panels)
     for section in report.sections:
-        drawn[file_stem(section)] = sheet(
-            section.title,
-            [of_workload(report, section)],
-            remark=say("chart-marks"),
-            legend=legend(report),
-        )
+        if has_curves(section):
+            drawn[file_stem(section)] = sheet(
+                section.title,
+                [of_workload(report, section)],
+                remark=say("chart-marks"),
+                legend=legend(report),
+            )
         if (whole := split_sentences.of(report, section)) is not None:
             caption, picture = split(report, whole)
             drawn[split_stem(section)] = sheet(section.title, [[("", picture)]], remark=caption)
     drawn |= {flame_stem(one): flame(report, one)[1] for one in profiles.of(report)}
     return {f"charts/{name}.svg": picture.file() for name, picture in drawn.items()}
+
+
+def has_curves(section: Section) -> bool:
+    """Whether a workload has more than one thread count, so that there is a line to draw."""
+    return len(section.figures.cells) > 1
 
 
 def file_stem(section: Section) -> str:

@@ -120,6 +120,7 @@ class Sought:
 
     Attributes:
         reports: the report types allowed, for a reader who may not see the others.
+        campaign: one that shows them.
     """
 
     report: str | None = None
@@ -127,12 +128,15 @@ class Sought:
     workload: str | None = None
     states: tuple[FindingState, ...] = ()
     direction: Direction | None = None
+    campaign: str | None = None
 
     def conditions(self) -> Iterator[sa.ColumnElement[bool]]:
         """SQL conditions on findings."""
         for name in ("report", "workload", "direction"):
             if (value := getattr(self, name)) is not None:
                 yield FINDINGS.c[name] == value
+        if self.campaign is not None:
+            yield FINDING_CAMPAIGNS.c.campaign == self.campaign
         if self.reports is not None:
             yield FINDINGS.c.report.in_(sorted(self.reports))
         if self.states:

@@ -63,7 +63,7 @@ class Sample:
     unit: str = field(default="", compare=False)
 
 
-Unit = Literal["", "share", "%", "s", "ms"]
+Unit = Literal["", "share", "%", "s", "ms", "d", "σ", "×"]
 
 
 @dataclass(frozen=True)

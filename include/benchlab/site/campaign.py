@@ -13,7 +13,8 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.report.formats.pages import TOP, values
 from benchlab.report.model import validation
 from benchlab.report.model.report import Report, build
-from benchlab.report.sentences import answer, wording
+from benchlab.report.sentences import opening, wording
+from benchlab.results.findings import Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialFigures, TrialKey, TrialResult
 from benchlab.site import files
@@ -46,6 +47,8 @@ def campaign(site: Site, campaign: str) -> Page:
         "campaign": record,
         "diagnosed": [] if site.as_files else [*files.left_of_diagnosis(site, record)],
         "remarks": site.store.remarks().get(record.id),
+        "folds": True,
+        "findings": site.store.findings.found(Sought(campaign=record.id, reports=site.reports)),
         **_downloads(site, record.id),
         "others": _others(site, record),
         "has_trial_pages": site.has_trial_pages(len(record.wanted.trials)),
@@ -63,7 +66,7 @@ def campaign(site: Site, campaign: str) -> Page:
     trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {
         **_of_report(report),
-        "later": answer.later(report, site.comparisons.later(found)),
+        "later": opening.later(report, site.comparisons.later(found)),
         "trials": trials,
         "rejected": [row for row in trials if row["reasons"]],
         "has_results": any(section.rounds_used for section in report.sections),

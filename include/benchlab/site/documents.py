@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from benchlab.language import message
 from benchlab.report.formats import json_text
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import opening
 from benchlab.results.findings import Finding as StoredFinding
 from benchlab.results.records import CampaignSummary
 from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
@@ -385,7 +385,7 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
         **head,
         id=record.id,
         state=record.state,
-        answer=answer.sentence(report),
+        answer=opening.text(report),
         failure=site.language.texts(failure.lines) if failure else (),
         report=json_text.to_json(record, report.comparison, report.results, report.causes),
     )

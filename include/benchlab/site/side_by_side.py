@@ -16,7 +16,7 @@ from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES
 from benchlab.report import charts
 from benchlab.report.model.report import OF_A_RUN, Report, build
-from benchlab.report.sentences import answer, wording
+from benchlab.report.sentences import answer, opening, wording
 from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign
 from benchlab.site.page import Page, Row, Site
@@ -62,7 +62,7 @@ def _report(site: Site, record: Campaign) -> tuple[Report, str]:
     """A campaign's report, and its answer with later A/A campaigns, if there are any."""
     found = site.comparisons.outcome(record)
     report = build(found.campaign, found.comparison, found.trials, language=site.language)
-    return report, answer.later(report, site.comparisons.later(found))
+    return report, opening.later(report, site.comparisons.later(found))
 
 
 def _compared(reports: Sequence[Report], later: Sequence[str]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _compared(reports: Sequence[Report], later: Sequence[str]) -> dict[str, Any]
     return {
         "reports": reports,
         "titles": [wording.title(report) for report in reports],
-        "answers": [answer.sentence(report) for report in reports],
+        "answers": [opening.text(report) for report in reports],
         "later": later,
         "rows": list(_rows(reports)),
         "changes": _changes(reports),

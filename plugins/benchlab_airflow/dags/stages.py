@@ -65,7 +65,7 @@ PLACES: tuple[Place, ...] = get_args(Place)
 # The longest line of a log, in characters, that Airflow's UI shows without cutting it off.
 SHOWN = 100
 ANSWER = "answer"
-"""The XCom of ``compare`` with the campaign's answer in a sentence."""
+"""The XCom of ``compare`` with the campaign's answer in two sentences."""
 NOTE = "note"
 """The XCom of ``compare`` with the note of the run: sentence, table, link to the campaign."""
 LONGEST_NOTE = 1000
@@ -472,10 +472,10 @@ def validate() -> dict[str, Any]:
 def compare() -> dict[str, str]:
     """The verdict of each workload, by name, if two sides were compared; the table is in the log.
 
-    Its answer in one sentence is the XCom :data:`ANSWER`, the note of the run :data:`NOTE`.
+    Its answer in two sentences is the XCom :data:`ANSWER`, the note of the run :data:`NOTE`.
     """
     from benchlab.report.formats import pages, terminal
-    from benchlab.report.sentences import answer
+    from benchlab.report.sentences import opening
 
     with _campaign() as work:
         made = work.outcome()
@@ -486,7 +486,7 @@ def compare() -> dict[str, str]:
     log.info("\n%s", terminal.render(report, 120, False))
     link = _link(ti, language)
     note = pages.note(own, LONGEST_NOTE - len(link)) + link
-    ti.xcom_push(key=ANSWER, value=answer.sentence(report))
+    ti.xcom_push(key=ANSWER, value=opening.text(report))
     ti.xcom_push(key=NOTE, value=note)
     if not made.comparison.has_verdicts:
         return {}

@@ -104,7 +104,7 @@ def test_every_campaign_tells_of_itself_and_so_does_the_reaper(airflow_env: dict
 
 @pytest.mark.fault(
     "a notifier fails",
-    promise="the run is green, and the other notifiers are told",
+    promise="the run is green, and the other notifiers get the message",
     of="airflow",
 )
 def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(

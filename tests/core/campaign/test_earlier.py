@@ -20,7 +20,7 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.plan.order import PlannedTrial
 from benchlab.report.formats import json_text
 from benchlab.report.model import report as model
-from benchlab.report.sentences import answer, wording
+from benchlab.report.sentences import opening, wording
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from tests.builders import campaigns
@@ -94,7 +94,7 @@ def test_what_earlier_campaigns_show_narrows_an_interval_whatever_they_found(sto
     assert known.estimate_pct == alone.estimate_pct, "they say nothing about its versions"
     report = model.build(made, found, store.trials(made.id))
     assert "in the deployments of 8 earlier campaigns" in wording.deployments(report)
-    assert "in 8 earlier campaigns" in answer.sentence(report)
+    assert "from 8 earlier campaigns" in opening.trust(report)
     document = json_text.to_json(made, found, store.trials(made.id))
     assert document["calibration"]["earlier"] == [one.id for one in before]
     chinese = model.build(made, found, store.trials(made.id), language=language.load("zh"))

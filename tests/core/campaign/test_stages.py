@@ -194,7 +194,7 @@ def test_what_could_not_be_given_back_is_named(
 
 @pytest.mark.fault(
     "the store fails while a campaign ends",
-    promise="everything is given back, and the first failure is told",
+    promise="everything is given back, and the first failure is reported",
     of="results",
 )
 def test_a_store_that_is_lost_keeps_nothing_rented(

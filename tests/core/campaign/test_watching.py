@@ -29,7 +29,7 @@ from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import contents
 from benchlab.report.evidence.verify import verify
 from benchlab.report.model import report as model
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import answer, opening
 from benchlab.results import screening
 from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, GateResult
@@ -479,15 +479,13 @@ def test_a_canary_of_a_schedule_says_whether_it_was_found(mondays: Mondays) -> N
     def said(campaign: Campaign) -> str:
         found = mondays.outcome(campaign)
         shown = model.build(found.campaign, found.comparison, found.trials, language=english())
-        return answer.summary(shown)
+        return opening.text(shown)
 
-    begins = (
-        "Canary: the candidate was slowed down by 10% on purpose, to test whether that is found."
-    )
+    begins = "Canary: the slowdown of 10% on purpose was"
     for planted, loss, wanted in (
-        (10, 10, f"{begins} It was found: Update Index -"),
-        (10, 0, f"{begins} It was missed: Update Index "),
-        (15, 15, "Candidate slowed down by 15% on purpose."),
+        (10, 10, f"{begins} found: Update Index -"),
+        (10, 0, f"{begins} missed: Update Index "),
+        (15, 15, "10.11.5 (slowed down by 15% on purpose) is slower at Update Index"),
     ):
         fields: dict[str, Any] = {
             "slowdown_pct": planted,

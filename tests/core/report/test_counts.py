@@ -18,7 +18,7 @@ from benchlab.report import gate_files
 from benchlab.report.formats import pages, terminal
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import answer, opening
 from benchlab.results.records import TrialResult
 from benchlab.workloads import sysbench
 from tests.builders import campaigns
@@ -167,4 +167,4 @@ def test_a_count_that_depends_on_the_load_is_shown_and_not_decided() -> None:
     assert used(comparison) == {"tps": 6, "p95_ms": 6}
     (prewrite, _) = answer.taken(report)
     assert prewrite[2:] == ["1", "1.5", "+50.00%", "", "not decided: it depends on the load"]
-    assert "What a transaction takes:" not in answer.sentence(report)
+    assert "per transaction" not in opening.sentence(report)

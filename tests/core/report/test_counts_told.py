@@ -21,7 +21,7 @@ from benchlab.report.formats import pages
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.notifications import events
-from benchlab.report.sentences import answer, wording
+from benchlab.report.sentences import answer, opening
 from benchlab.results.records import Campaign, TrialResult
 from tests.builders import campaigns
 
@@ -68,10 +68,9 @@ ALL_DEARER = {name: more(pct) for name, pct in zip(NAMES, (30.0, 20.0, 50.0, 40.
 def test_the_answer_names_the_largest_changes_and_counts_the_others() -> None:
     """Twelve dearer counts are one sentence; the table has them all."""
     found = report(ALL_DEARER)
-    (said,) = re.findall(r"What a transaction takes: [^.]*\(.*?\)\.", answer.sentence(found))
-    assert said.startswith("What a transaction takes: 12 dearer (Insert redo log +50.")
-    assert said.count("%") == wording.MOST_NAMED
-    assert said.endswith("and 8 more).")
+    said = opening.sentence(found)
+    assert re.search(r"dearer per transaction: \w+ redo log \(\+50\.\S+\) and 11 more", said)
+    assert said.count("dearer") == 1
     assert "regression" not in said
     assert [row[1] for row in answer.taken(found)][:4] == [
         *("rows read", "rows written", "server CPU", "redo log"),
@@ -94,8 +93,8 @@ def test_a_note_of_a_run_tells_of_counts_though_the_throughput_did_not_change() 
     for room in (1000, 700):
         said = pages.note(found, room)
         assert len(said) <= room
-        assert "12 dearer (" in said.splitlines()[0]
-        assert "and 8 more" in said.splitlines()[0]
+        assert "dearer per transaction: Insert redo log (+50" in said.splitlines()[0]
+        assert "and 11 more" in said.splitlines()[0]
 
 
 def test_fail_on_says_what_a_change_of_a_count_is_called(
@@ -185,11 +184,11 @@ def test_dearer_counts_are_one_short_message_and_no_regression() -> None:
         "Dearer: sysbench_test, 10.11.5 against 10.2.11: Insert, Point Select, Read Write"
     )
     lines = event.text.splitlines()
-    assert len(lines) == 2 + len(WORKLOADS), "subject, answer, and a line for each workload"
+    assert len(lines) == 3 + len(WORKLOADS), "subject, answer, trust, a line for each workload"
     assert re.match(
         r"• Insert is dearer with 10\.11\.5 than with 10\.2\.11, per transaction: "
         r"redo log \+50\.\d+% \([^)]+\), server CPU ",
-        lines[2],
+        lines[3],
     )
     assert len(event.text) < 1500
 

@@ -21,7 +21,7 @@ from benchlab.report.model.report import Report
 from benchlab.report.notifications import events
 from benchlab.report.notifications.events import Event
 from benchlab.report.notifications.notifiers import Notifier
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import opening
 from benchlab.results.records import Campaign
 from tests.builders import campaigns
 
@@ -100,7 +100,8 @@ def test_a_longer_p95_latency_is_a_regression_though_throughput_is_the_same() ->
     (event,) = events.of_verdicts(report(None, {}, p95_ms=p95))
     assert workloads([event]) == {"regression": ["Update Index"]}
     said = said_of(event)
-    assert said[1].startswith("The Update Index p95 latency of 10.11.5 is longer by 100.0%")
+    assert said[2].startswith("The Update Index p95 latency of 10.11.5 is longer by 100.0%")
+    assert "slower by p95 latency at Update Index (+100.0%)" in said[0]
     assert not any("TPS" in sentence for sentence in said)
 
 
@@ -130,9 +131,7 @@ def test_a_canary_is_an_event_where_it_was_missed_alone(loss: float, wanted: lis
     assert [event.kind for event in found] == wanted
     for event in found:
         assert event.subject == f"Canary missed: {planted.plan.report}: Point Select"
-        assert said_of(event)[0].startswith(
-            "Canary: the candidate was slowed down by 10% on purpos"
-        )
+        assert said_of(event)[0].startswith("Canary: the slowdown of 10% on purpose was missed: ")
     # At another moment it is a person's, as without a schedule.
     by_person = dataclasses.replace(planted, planned_for=datetime(2024, 1, 1, tzinfo=UTC))
     kinds = {event.kind for event in events.of_verdicts(report(by_person, {POINT: loss}))}
@@ -145,8 +144,8 @@ def test_inconclusive_workloads_are_reported_with_their_reasons() -> None:
     (event,) = events.of_verdicts(once)
     assert workloads([event]) == {"inconclusive": ["Point Select", "Update Index", "Insert"]}
     said = said_of(event)
-    assert "Point Select is inconclusive" in said[1]
-    assert "1 complete round" in said[1]
+    assert "Point Select is inconclusive" in said[2]
+    assert "1 complete round" in said[2]
     assert events.of_verdicts(once, failed=True) == ()
 
 
@@ -188,12 +187,12 @@ def test_a_message_names_what_changed_and_shows_every_verdict_beside_it() -> Non
     expected = "Regression: sysbench_test, 10.11.5 against 10.2.11: Point Select, Update Index"
     assert found.subject == expected == found.text.splitlines()[0]
     said = said_of(found)
-    assert said[0] == answer.sentence(report())
-    assert "1 improvement (Insert +10" in said[0]
-    assert re.search(r"is reduced by 10\.0+% against 10\.2\.11", said[1])
-    assert re.search(r"is reduced by 20\.0+% against 10\.2\.11", said[2])
-    assert "this deployment" in said[3], "how far the verdicts reach"
-    assert found.text.splitlines()[5:] == [f"{what}: {where}" for what, where in WHERE]
+    assert tuple(said[:2]) == opening.sentences(report())
+    assert "faster at Insert (+10" in said[0]
+    assert re.search(r"is reduced by 10\.0+% against 10\.2\.11", said[2])
+    assert re.search(r"is reduced by 20\.0+% against 10\.2\.11", said[3])
+    assert "this deployment" in said[4], "how far the verdicts reach"
+    assert found.text.splitlines()[6:] == [f"{what}: {where}" for what, where in WHERE]
 
 
 def test_only_the_workloads_that_are_left_to_report_are_named() -> None:
@@ -201,7 +200,7 @@ def test_only_the_workloads_that_are_left_to_report_are_named() -> None:
     whole, _ = events.of_verdicts(report())
     found = dataclasses.replace(whole, parts=whole.parts[1:])
     assert found.subject.endswith(": Update Index")
-    assert not any("Point Select" in sentence for sentence in said_of(found)[1:])
+    assert not any("Point Select" in sentence for sentence in said_of(found)[2:])
 
 
 def test_a_message_is_in_the_language_of_its_report() -> None:

@@ -21,7 +21,7 @@ from benchlab.report.model import hosts
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.model.software import commands_of
-from benchlab.report.sentences import answer, method, wording
+from benchlab.report.sentences import method, opening, wording
 from benchlab.results.records import RESUMED, TrialResult
 from tests.builders import campaigns, plans
 
@@ -96,8 +96,9 @@ def test_no_sentence_claims_a_change_that_the_verdict_does_not(
         reasons=("one reason",),
         ci95_pct=(estimate - 1, estimate + 1),
     )
-    for text in (outcome(report), answer.sentence(report)):
-        assert verdict in text
+    told = {"inconclusive": "No answer for"}.get(verdict, verdict)
+    for text, word in ((outcome(report), verdict), (opening.sentence(report), told)):
+        assert word in text
         assert not any(word in text for word in CHANGE_WORDS)
         assert "no difference" not in text.lower()
 
@@ -151,7 +152,7 @@ def test_an_aa_campaign_says_that_it_measures_noise() -> None:
     report = report_of({}, sides="same")
     assert wording.title(report).endswith("10.2.11 against itself (A/A)")
     assert "measures noise" in wording.subject(report)
-    assert answer.summary(report).startswith("A/A campaign")
+    assert opening.sentence(report).startswith("A/A campaign of 10.2.11: no false alarm;")
     assert report.sides["baseline"].label == "10.2.11 (baseline)"
     assert report.sides["candidate"].label == "10.2.11 (candidate)"
     assert "10.11.5" not in pages.markdown(report)
@@ -162,6 +163,7 @@ def test_a_change_in_an_aa_campaign_is_called_a_false_alarm() -> None:
     report = report_of({"oltp_point_select": -0.1}, sides="same")
     assert wording.verdict(report, report.sections[0]) == "regression (false alarm)"
     assert "this is a false alarm" in outcome(report)
+    assert "1 false alarm, Point Select TPS (-10.0%)" in opening.sentence(report)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_a_slowdown_on_purpose_is_never_taken_for_the_version_s(sides: str, labe
     assert label in wording.title(report)
     assert "slowed down by 30% on purpose" in wording.subject(report)
     assert "say nothing about the candidate's version" in wording.subject(report)
-    assert answer.summary(report).startswith("Candidate slowed down by 30% on purpose.")
+    assert "candidate slowed down by 30% on purpose" in opening.trust(report)
     assert wording.verdict(report, report.sections[0]) == "regression"
     assert "false alarm" not in outcome(report)
     assert label in outcome(report)

@@ -14,7 +14,7 @@ from benchlab.language import load
 from benchlab.report import bundle
 from benchlab.report.formats import pages, terminal
 from benchlab.report.model import report as model
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import answer, opening
 from benchlab.results.records import Campaign, TrialResult
 from tests.builders import campaigns
 from tests.builders.plans import fleet_spec, spec
@@ -78,10 +78,11 @@ def test_its_tables_have_its_figures(name: str) -> None:
 def test_the_answer_is_the_highest_throughput_and_that_there_is_no_verdict() -> None:
     """Its table says at which thread count, and with which latency."""
     report = model.build(*case("TPC-C"))
-    assert answer.sentence(report) == (
-        "Highest throughput: TPC-C 400,000 tpmC at 400 threads. One version was measured, so "
-        "nothing is compared and there is no verdict."
+    assert opening.sentence(report) == (
+        "v5.1.1 reaches 400,000 tpmC at TPC-C (400 threads); it was measured alone, so there is "
+        "no verdict."
     )
+    assert "noise" not in opening.trust(report)
     assert [row[:4] for row in answer.highest(report)] == [("TPC-C", "tpmC", "400,000", "400")]
 
 
@@ -118,8 +119,8 @@ def test_without_any_trial_nothing_is_made_up() -> None:
     """A campaign that failed before its first trial has a report without figures."""
     campaign = case("one machine")[0]
     report = model.build(campaign, compare(campaign.plan, [], 2.0), [])
-    assert answer.sentence(report).startswith("No workload was measured.")
+    assert opening.sentence(report).startswith("No workload was measured.")
     assert {row.highest for row in answer.highest(report)} == {"n/a"}
-    assert load("zh").say("answer-nothing") in answer.sentence(
+    assert load("zh").say("answer-nothing") in opening.sentence(
         model.build(campaign, report.comparison, [], language=load("zh"))
     )

@@ -428,7 +428,7 @@ def test_the_publisher_of_files_says_what_hinders_it(s3: S3, tmp_path: Path) -> 
 
 @pytest.mark.fault(
     "publishing is cut off while an earlier edition is there",
-    promise="whoever reads finds one edition or the other, and no mixture",
+    promise="a reader finds one edition or the other, and no mixture",
     of="results",
 )
 @pytest.mark.parametrize("flag", [files._RENAME_EXCHANGE, 1 << 20], ids=["at once", "on NFS"])

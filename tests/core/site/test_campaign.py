@@ -140,13 +140,13 @@ def all_pages(site: Site) -> Iterator[Page]:
 
 
 def test_the_answer_comes_first(measured: Made) -> None:
-    """The sentence, then a table with intervals of throughput and latency, then everything else."""
+    """The sentences, charts, a table with intervals, then everything else, folded and linked."""
     site = measured.site()
     read = text(shown(site, campaign.campaign(site, "c1")))
-    assert "2 workloads: 1 regression (Update Index -20.0" in read
-    first = [read.index(said) for said in ("2 workloads: 1", "Adjusted p", "Change of throughput")]
+    opened = "10.11.5 is slower at Update Index (-20.0"
+    first = [read.index(said) for said in (opened, "Change of throughput", "Adjusted p")]
     # Links to these sections stand above them.
-    later = [read.rindex(said) for said in ("Test results", "Result quality", "Provenance")]
+    later = [read.rindex(said) for said in ("Update Index performance", "Trials", "Provenance")]
     places = [*first, *later]
     assert places == sorted(places)
 
@@ -375,7 +375,7 @@ def test_a_verdict_stays_and_what_is_known_later_is_a_second_line(here: Here) ->
             ]
             said = [text(shown(site, page)).partition("Known only later")[0] for page in pages]
             said.append(here.run("compare", "c1").stdout.partition("Known only later")[0])
-            return ["▼" in one or "1 regression" in one for one in said]
+            return ["▼" in one or "is slower at" in one for one in said]
 
         before, document = verdicts(), work.outcome().comparison
         assert before == [True] * 5
@@ -560,7 +560,7 @@ def test_a_campaign_of_one_version_has_a_page_without_a_verdict(made: Made, code
     made.add(**ONE_VERSION)
     page = shown(made.site(code), campaign.campaign(made.site(code), "c1"))
     read = text(page)
-    assert load(code).say("answer-no-verdict") in read
+    assert load(code).say("trust-seconds", seconds="4") in read
     words = ("candidate", "Adjusted p", "regression", "inconclusive", "候选", "校正")
     assert [word for word in words if word in read] == []
     assert page.count('<svg class="chart curves"') == 4, "two of each workload"

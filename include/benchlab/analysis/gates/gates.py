@@ -32,8 +32,15 @@ OF_CAMPAIGN: tuple[Table, ...] = ("workloads", "calibration")
 """The tables of what no trial can show by itself."""
 Consequence = Literal["unstable", "not equivalent", "note"]
 # Columns that are shares beside those whose name says so, and units by the end of a name.
-_SHARES = ("rate_error", "rate_excess", "drift_excess")
-_UNITS: Mapping[str, Unit] = {"_ms": "ms", "_s": "s", "_pct": "%"}
+_SHARES = ("rate_error", "rate_excess", "drift_excess", "behind")
+_UNITS: Mapping[str, Unit] = {
+    "_ms": "ms",
+    "_s": "s",
+    "_days": "d",
+    "_pct": "%",
+    "_deviation": "σ",
+    "_change_ratio": "×",
+}
 
 
 class Gate(BaseModel):
@@ -98,9 +105,9 @@ class Gate(BaseModel):
     @property
     def unit(self) -> Unit:
         """The unit of its column; ``share`` for a ratio that is shown in percent."""
-        if self.column.endswith(("_ratio", "_cv")) or self.column in _SHARES:
-            return "share"
-        return next((unit for end, unit in _UNITS.items() if self.column.endswith(end)), "")
+        found = (unit for end, unit in _UNITS.items() if self.column.endswith(end))
+        is_share = self.column.endswith(("_ratio", "_cv")) or self.column in _SHARES
+        return next(found, "share" if is_share else "")
 
     def fault(self) -> str | None:
         """What is wrong with its definition as a whole; None if it is valid."""

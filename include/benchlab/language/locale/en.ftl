@@ -41,7 +41,7 @@ reason-before-look = { $done } of { $planned } deployments are complete, and the
 reason-not-yet = it was not decided after { $done } of { $planned } deployments
 reason-looked = { $done } of { $planned } deployments decided it, and its size decided when to end: allowing for that, the change is { $change }%
 reason-nothing-seen = nothing new was seen; { $chances }
-watch-chances = a loss of { $large }% is told by the campaign in which it begins with a chance of at least { $now }%, and by the next one with { $soon }%; a loss of { $small }% within { $weeks } campaigns with { $later }%
+watch-chances = a loss of { $large }% is detected by the campaign in which it begins with a chance of at least { $now }%, and by the next one with { $soon }%; a loss of { $small }% within { $weeks } campaigns with { $later }%
 reason-flagged = it was flagged ({ $change }% over { $weeks ->
     [one] 1 campaign
    *[other] { $weeks } campaigns
@@ -181,12 +181,92 @@ measured-how = { $client ->
 subject = { $engine } { $candidate } (candidate) was measured{ measured-how } against { $baseline } (baseline): how much does throughput change, and can the figure be trusted?
 subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice: an A/A campaign{ measured-how }, which measures noise and says nothing about any other version.
 subject-slowdown = { $engine } { $candidate } (candidate), slowed down by { $limit } on purpose, was measured{ measured-how } against { $baseline } (baseline), to see whether Benchlab finds a slowdown of that size. The verdicts say nothing about the candidate's version.
-summary-aa = A/A campaign, both sides alike: it measures noise.
-summary-slowdown = Candidate slowed down by { $limit } on purpose.
-summary-canary = Canary: the candidate was slowed down by { $limit } on purpose, to test whether that is found. { $found ->
-    [yes] It was found: { $workload } { $change }.
-   *[no] It was missed: { $workload } { $change }, { $verdict }.
+
+## The two opening sentences
+
+opening = { $said }.
+opening-so-far = So far: { $said }
+opening-side = { $side } is { $does }
+opening-at = { $workload } ({ $change })
+opening-improvement = faster at { $each }
+opening-regression = slower at { $each }
+opening-shorter = faster by { $latency } at { $each }
+opening-longer = slower by { $latency } at { $each }
+opening-cheaper = cheaper per transaction: { $each }
+opening-dearer = dearer per transaction: { $each }
+opening-equivalent = { $aa ->
+    [yes] both sides are equivalent at { $each }
+   *[no] equivalent at { $each }
 }
+opening-unstable = { $place ->
+    [first] Nothing
+   *[later] nothing
+} is concluded about { $each } ({ verdict-unstable })
+opening-undecided = { $place ->
+    [first] No
+   *[later] no
+} answer for { of-undecided }
+opening-undecided-watch = { $place ->
+    [first] No
+   *[later] no
+} change was seen at { of-undecided }
+of-undecided = { $which ->
+    [one] { $workload }
+    [all] the { opening-count } workloads
+   *[others] the other { opening-count }
+}
+opening-count = { $count ->
+    [2] two
+    [3] three
+    [4] four
+    [5] five
+    [6] six
+    [7] seven
+    [8] eight
+    [9] nine
+   *[other] { $count }
+}
+opening-known = known before, and not counted again: { $each } against { $baseline }
+opening-one-version = { $side } reaches { $each }; it was measured alone, so there is no verdict
+opening-highest = { $highest } { $metric } at { $workload } ({ $threads } threads)
+opening-canary = Canary: the slowdown of { $limit } on purpose was { $found ->
+    [yes] found: { $workload } { $change }
+   *[no] missed: { $workload } { $change }, { $verdict }
+}
+opening-aa = A/A campaign of { $version }: { $count ->
+    [0] no false alarm
+    [one] 1 false alarm, { $each }
+   *[other] { $count } false alarms, { $each }
+}
+trust = { $trials }; { $setting }: { $reach }.
+trust-alone = { $trials }; { $setting }.
+trust-trials = { $used } of { $planned } trials valid{ $again ->
+    [0] {""}
+   *[other] , { $again } measured again
+}{ $ended ->
+    [live] {" "}so far, and the campaign still runs
+    [stopped] , and measuring stopped early
+   *[yes] {""}
+}
+trust-machine = { $cores ->
+    [none] one shared machine
+    [1] 1 shared core
+   *[other] { $cores } shared cores
+}
+trust-seconds = trials of { $seconds } s
+trust-slowdown = candidate slowed down by { $limit } on purpose
+trust-sequential = one side measured after the other
+trust-two-campaigns = two campaigns at different times
+trust-prior = variation between deployments assumed
+trust-deployments = { $deployments } deployments per side
+trust-aa-campaigns = variation between deployments from { $campaigns } A/A campaigns{ and-earlier }
+trust-earlier-campaigns = variation between deployments from { $earlier } earlier campaigns
+trust-weeks = variation between deployments from the campaigns before
+trust-few-rounds = fewer than three rounds cannot distinguish a change from noise
+trust-reach = changes of up to { $each ->
+    [yes] { $least } to { $most }, by workload,
+   *[no] { $most }
+} can be noise
 
 ## The answer
 
@@ -199,14 +279,7 @@ about-hosts = { $hosts } { $rented ->
    *[no] hosts
 }
 about-separator = { " · " }
-answer = { $workloads ->
-    [one] 1 workload
-   *[other] { $workloads } workloads
-}: { $counts }.
-answer-latency = { $latency }: { $counts }.
-answer-equal-load = Latencies at equal load: { $counts }.
 taken-of-load = not decided: it depends on the load
-answer-taken = What a transaction takes: { $counts }.
 answer-dearer = { $count } dearer
 answer-cheaper = { $count } cheaper
 change-dearer-none = from none
@@ -229,7 +302,7 @@ answer-inconclusive-watch = { $count } without a change seen
 answer-equivalent = { $count } equivalent
 answer-named = { $count } ({ $each })
 answer-change = { $workload } { $change }
-answer-nothing = No workload was measured.
+answer-nothing = No workload was measured
 answer-more = { $more ->
     [one] 1 more row is
    *[other] { $more } more rows are
@@ -240,16 +313,10 @@ answer-later = Known only later: with the { $campaigns ->
 } that ended after this campaign, the answer would be: { $answer }
 answer-page = The campaign's page
 answer-reasons = Why, and how far to trust it
-answer-known = Known before, and not counted again: { $each } against { $baseline }.
-answer-basis-prior = Deployment-to-deployment variation was assumed, not measured.
-answer-basis-deployments = Deployment-to-deployment variation was measured on { $deployments } deployments per side.
-answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in { $campaigns } A/A campaigns{ and-earlier }.
 and-earlier = { $earlier ->
     [0] {""}
    *[other] {" "}and { $earlier } earlier ones
 }
-answer-basis-earlier-campaigns = Deployment-to-deployment variation was measured in { $earlier } earlier campaigns.
-answer-basis-weeks = The variation between deployments was learned from the campaigns before.
 
 ## Verdicts
 
@@ -276,7 +343,7 @@ outcome-at-rate = { $workload }: both sides were sent the same { $rate } transac
 outcome-equivalent = The { $workload } { $metric } of { $candidate } and { $baseline } is equivalent: the 90% interval of the change lies within ±{ $limit }; { $figures }.
 outcome-unstable = { $workload } is unstable, so no conclusion is drawn: { $because }; { $figures }.
 outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
-outcome-inconclusive-watch = { $workload }: no change of { $limit } or more is told ({ $because }); { $figures }.
+outcome-inconclusive-watch = { $workload }: no change of { $limit } or more was seen ({ $because }); { $figures }.
 note = Note: { $because }.
 note-label = Note:
 reach = any change between { $low } and { $high } is within the noise
@@ -314,7 +381,7 @@ basis-of-intervals = { $which ->
 basis-deployments = { basis-of-intervals }: each side was deployed and loaded { $deployments } times, and the intervals include deployment-to-deployment variation.
 basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns{ and-earlier } of this report type, and the intervals include it.
 basis-earlier-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in the deployments of { $earlier } earlier campaigns of this report type, and the intervals include it.
-basis-weeks = Every campaign of this report type compares a build with the same anchor, in few deployments. What several campaigns show together is flagged and measured again on fresh deployments; only what these confirm is told. How much deployments and campaigns vary was learned from the campaigns before, and the intervals include it.
+basis-weeks = Every campaign of this report type compares a build with the same anchor, in few deployments. What several campaigns show together is flagged and measured again on fresh deployments; only what these confirm is reported. How much deployments and campaigns vary was learned from the campaigns before, and the intervals include it.
 basis-prior = { basis-of-intervals }: { $again ->
     [no] the variation between servers of one version has not been measured, and ±{ $side } a side is assumed. These servers are not deployed again, so neither several deployments nor A/A campaigns can replace the assumption. To see how large a difference is without a change, compare two campaigns of one version.
     [again] each side was deployed and loaded again in the middle of the campaign, and little or nothing is known about deployment-to-deployment variation, so ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and usually narrow the intervals.
@@ -633,6 +700,18 @@ head-provenance = Provenance
 picture-overview = Change of throughput by workload
 picture-workload = { $workload }: throughput and { $latency } against threads; the figures are in the table below
 card-arithmetic = arithmetic mean
+about-looked = after how many deployments, and why
+about-watched = what campaigns flagged, and each build against the anchor
+about-cost = each side's, with intervals
+about-moved = counts that moved with the workloads that changed
+about-statements = of the diagnosed workloads: times, executions, plans
+about-functions = from profiles of the diagnosed workloads
+about-quality = trials, repeats, errors, gates, hosts
+about-environment = hardware, software, parameters, settings that differ
+about-plan = each step, and its commands
+about-published = its plan, and what differs from it
+about-how-to-read = what was compared, how intervals and verdicts are made
+about-provenance = campaign, seed, checksums, sources of the figures
 column-item = Item
 column-value = Value
 column-version = Software version
@@ -820,8 +899,8 @@ moved-in-short = of { $counts } counts, { $moved } moved with it, the clearest {
     [yes] , which depends on the load
    *[no] {""}
 }
-moved-none = { $workload }: none of { $counts } counts moved with it beyond chance.
-moved-few = { $workload }: no count has three complete rounds, so what changed with it cannot be told.
+moved-none = { $workload }: none of { $counts } counts moved with it beyond the noise.
+moved-few = { $workload }: no count has three complete rounds, so what changed with it is unknown.
 moved-uncounted = What changed with these workloads is not known: there are no counts of the servers.
 moved-unread = The counts of { $unread } of { $trials } trials could not be read, and take no part here.
 moved-appeared = appeared
@@ -862,7 +941,7 @@ statements-difference = Both plans, line by line
 statements-replayers = For TiDB's developers, evidence.zip has the PLAN REPLAYER of what changed most: { $names }.
 statements-otherwise = In these trials the servers ran with performance_schema, and the client sent text in place of prepared statements (--db-ps-mode=disable): compare their figures with each other only.
 statements-plans-unknown = MariaDB keeps no plans, so whether one changed is not known.
-statements-untold = The servers had too many statements to tell all of them apart: { $before } executions with the baseline and { $after } with the candidate are in no row.
+statements-untold = The servers had too many distinct statements to record each of them: { $before } executions with the baseline and { $after } with the candidate are in no row.
 statements-trials = { $trials ->
     [one] From 1 trial of each side: nothing shows how far trials of one side differ.
    *[other] From { $trials } trials of each side.
@@ -903,7 +982,7 @@ functions-told = { $workload }: { $kind } of { $role }, { $baseline } of the bas
     [one] 1 function changed.
    *[other] { $changed } functions changed.
 }
-functions-about = Taken from a fifth of the run to its end, in a few trials after the verdict that are no part of it. A function took its share of the samples times what a query takes; it is listed if the trials agree beyond chance. Callers of what changed are left out.
+functions-about = Taken from a fifth of the run to its end, in a few trials after the verdict that are no part of it. A function took its share of the samples times what a query takes; it is listed if the trials agree more than noise explains. Callers of what changed are left out.
 functions-modules = Modules
 functions-picture = Flame graph: { $kind } of { $role }
 functions-files = What the diagnosis trials found, such as profiles
@@ -938,7 +1017,7 @@ column-found = Found
 ## Where the time went of a workload whose throughput changed
 
 split-told = Where the time went: { $waits }; { $cpu }.
-split-unclear = Where the time went cannot be told from these trials: { $waits }; { $cpu }.
+split-unclear = These trials do not show where the time went: { $waits }; { $cpu }.
 split-waits = { $how ->
     [more] more waiting, the servers' CPUs were { $size } less busy ({ $interval })
     [less] less waiting, the servers' CPUs were { $size } busier ({ $interval })
@@ -963,7 +1042,7 @@ split-fewer = This rests on { $rounds } of the { $of } rounds that the verdict r
    *[other] , and on { $threads } threads
 }: the other trials have no counts that can be compared.
 split-apart = In these trials, in the part of the run that was counted, throughput changed by { $own }; by the verdict it is { $verdict }.
-split-lacking = { $workloads }: where the time went cannot be told, because { $why }.
+split-lacking = { $workloads }: where the time went is unknown, because { $why }.
 split-unread = there are no counts of the servers
 split-foreign = Benchlab does not reach the CPU counters of servers that it did not deploy
 split-without = no trial of one side, or of both, has the CPU time of { $what }
@@ -1001,7 +1080,7 @@ gate-printed-rate = printed rate times duration gives the printed count within {
 gate-latency-order = latencies are in order and not negative (average and p95 at most the maximum)
 gate-unexpected-errors = the client ignored no errors but deadlocks and conflicts
 gate-tpcc-efficiency = the printed efficiency is tpmC / (12.86 x the warehouses that were loaded)
-gate-tpcc-mix = New Orders are 45 % of the transactions, within chance
+gate-tpcc-mix = New Orders are 45 % of the transactions, to within { $most }
 gate-consistency = the dataset met each of TPC-C's consistency conditions that was checked after the load
 gate-client-cpu = client and load balancer stayed below { $most } of the CPU available to them
 gate-cpu-steal = the hypervisor took { $most } of the CPU or less, on every host
@@ -1034,7 +1113,7 @@ gate-round-variation = the throughput varies by at most { $most } between rounds
 gate-p95-monotone = p95 latency is at most { $most } below that of the next smaller thread count
 gate-throughput-curve = throughput is at most { $most } below the line through the neighbouring thread counts
 gate-rejected-by-side = validity gates failed about equally often on both sides
-gate-rejected-change = with the figures of the rejected trials, the 90% interval stays within the threshold
+gate-rejected-change = the rejected trials could not hide a change larger than the threshold (their figures move the 90% interval to { $most } of it at most)
 gate-errors-by-side = the client saw errors about equally often on both sides
 gate-read-errors = no reads failed on one side only
 gate-headroom = client and load balancer stayed below { $most } of the CPU available to them at every thread count
@@ -1044,11 +1123,11 @@ gate-planned-once = every planned trial is present exactly once among those whos
 gate-balanced-order = each side was measured first equally often, to within one round
 gate-aa-unbiased = the mean of the A/A campaigns is zero within chance
 gate-aa-alike = the rounds vary like those of the A/A campaigns, within chance
-gate-aa-recent = the newest A/A campaign is at most { $most } days away from this one
+gate-aa-recent = the newest A/A campaign is at most { $most } away from this one
 
 ## What limits the figures of an engine
 
-caveat-tidb = TiDB ran with its embedded storage (unistore), which is a test store: these figures tell of its SQL layer, not of TiKV.
+caveat-tidb = TiDB ran with its embedded storage (unistore), which is a test store: these figures describe its SQL layer, not TiKV.
 
 ## Numbers
 
@@ -1484,7 +1563,6 @@ site-left = Time left, about
 site-costs = Costs
 site-dollars-so-far = ${ $dollars } so far, ${ $planned } planned
 site-so-far = { $count } measured so far; the latest:
-site-so-far-only = This is what its trials show so far; the campaign still runs.
 site-ended = The campaign has ended.
 site-ended-open = Show the answer
 site-failed-failed = The campaign failed. What was measured is shown.
@@ -1502,6 +1580,8 @@ site-forest-count = Change of what a transaction takes with its 95% interval; sh
 site-shorter = ← candidate's latency shorter
 site-longer = longer →
 site-trials = Trials
+site-trials-about = { $count }, of which not used: { $rejected }
+site-to-history = { $workload } over all campaigns
 site-all-trials = All trials in the order of the plan: { $count }
 site-number = No.
 site-throughput = Throughput (TPS, tpmC or QPM)
@@ -1575,10 +1655,10 @@ finding-take-back = Take back
 finding-no-verdict = no verdict of that campaign shows it
 trust-right = { $right } of { $judged } judged findings are right: { $share } (95% interval { $interval }). Not judged: { $count }.
 trust-nobody = Nobody has judged a finding yet, so it is not known how many are right. Not judged: { $count }.
-trust-few = Marked as noise: { $false }, too few to tell whether false findings favour a side.
+trust-few = Marked as noise: { $false }, too few to show whether false findings favour a side.
 trust-even = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }). Nothing points to a bias.
-trust-worse = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }): something favours the baseline, unless improvements are judged less often (not judged: { $others }). An A/A campaign would tell.
-trust-better = { $some } of { $false } false findings are improvements; without a bias about { $expected } would be (p { $p }): something favours the candidate, unless regressions are judged less often (not judged: { $others }). An A/A campaign would tell.
+trust-worse = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }): something favours the baseline, unless improvements are judged less often (not judged: { $others }). An A/A campaign would show which.
+trust-better = { $some } of { $false } false findings are improvements; without a bias about { $expected } would be (p { $p }): something favours the candidate, unless regressions are judged less often (not judged: { $others }). An A/A campaign would show which.
 
 ## Site: history
 
@@ -1596,7 +1676,7 @@ site-change-point-cheaper = { $candidate } made { $workload } cheaper: { $change
 site-drift = { $what } drifts: { $change } (99% interval { $interval }) over { $releases } releases, from { $oldest } to { $newest }; no single release explains it.
 site-no-change = No lasting change was found since { $first }.
 site-lacks-points = Too few campaigns to look for lasting changes: { $there } of { $needed }.
-site-suspect = Suspected, but not separable: { $candidate } against { $previous } is { $change } (95% interval { $interval }) if the baseline { $baseline } does not differ from { $bridged }. Both were new in the same campaign, so the change may be the baseline's. This campaign would tell them apart:
+site-suspect = Suspected, but not separable: { $candidate } against { $previous } is { $change } (95% interval { $interval }) if the baseline { $baseline } does not differ from { $bridged }. Both were new in the same campaign, so the change may be the baseline's. This campaign would separate them:
 site-suspect-takes = It takes about { $duration }.
 site-suspect-costs = It takes about { $duration } and costs about { $dollars } dollars.
 news-change-point = Change point
@@ -1646,7 +1726,7 @@ left-out-aa-rounds = an A/A campaign without two whole rounds
 left-out-no-round = no complete round
 left-out-no-count = it has no such count
 left-out-from-none = one side takes none of it, so there is no ratio
-left-out-few-rounds = fewer than three complete rounds: nothing tells a change from noise
+left-out-few-rounds = fewer than three complete rounds: a change cannot be distinguished from noise
 left-out-at-rate = sent at a given rate: its throughput is not its own
 left-out-unstable = unstable: { $why }
 left-out-bisection = measured by a bisection, and the calendar has no day of its candidate
@@ -1935,9 +2015,6 @@ side-baseline-single = measured version
 of-both-sides-single = { $value }
 title-single = { $system } Performance Test Report for { $baseline }
 subject-single = { $engine } { $baseline } was measured{ measured-how } by itself: how much throughput does it reach, and how long do its transactions take?
-answer-one-version = Highest throughput: { $each }.
-answer-highest = { $workload } { $highest } { $metric } at { $threads } threads
-answer-no-verdict = One version was measured, so nothing is compared and there is no verdict.
 column-highest = Highest
 column-at-threads = At threads
 column-p95 = p95 (ms) there

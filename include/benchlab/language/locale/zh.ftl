@@ -145,12 +145,72 @@ measured-how = { $client ->
 subject = 本次测试{ measured-how }对比了 { $engine } { $candidate }（候选）与 { $baseline }（基线）：吞吐变化了多少？测得的数字是否可信？
 subject-aa = 两方均为 { $engine } { $version }，各自独立部署并导入数据：这是一次{ measured-how }进行的 A/A 测试，只用于衡量测量本身的噪声，不说明其他版本的性能。
 subject-slowdown = 本次测试{ measured-how }对比了人为减速 { $limit } 的 { $engine } { $candidate }（候选）与 { $baseline }（基线），目的是检验 Benchlab 能否发现这一幅度的减速。测试结论不代表候选版本的性能。
-summary-aa = A/A 测试，两方相同：用于衡量噪声。
-summary-slowdown = 候选被人为减速 { $limit }。
-summary-canary = 金丝雀测试：候选被人为减速 { $limit }，以检验能否发现。{ $found ->
-    [yes] 已发现：{ $workload } { $change }。
-   *[no] 未发现：{ $workload } { $change }，{ $verdict }。
+
+## 开头两句
+
+opening = { $said }。
+opening-so-far = 截至目前：{ $said }
+opening-side = { $side } { $does }
+opening-at = { $workload }（{ $change }）
+opening-improvement = 在 { $each }上更快
+opening-regression = 在 { $each }上更慢
+opening-shorter = 在 { $each }上{ $latency }更短
+opening-longer = 在 { $each }上{ $latency }更长
+opening-cheaper = 每个事务更省：{ $each }
+opening-dearer = 每个事务更费：{ $each }
+opening-equivalent = { $aa ->
+    [yes] 两方在 { $each } 上持平
+   *[no] 在 { $each } 上持平
 }
+opening-unstable = { $each } 不作结论（{ verdict-unstable }）
+opening-undecided = { of-undecided }无法判定
+opening-undecided-watch = { of-undecided }未见变化
+of-undecided = { $which ->
+    [one] { $workload } { "" }
+    [all] 全部 { $count } 个负载都
+   *[others] 其余 { $count } 个负载
+}
+opening-known = 此前已知、不重复计入：{ $each }（相对于 { $baseline }）
+opening-one-version = { $side } 达到 { $each }；仅单独测量，因此没有结论
+opening-highest = { $workload } { $highest } { $metric }（{ $threads } 个线程）
+opening-canary = 金丝雀测试：人为减速 { $limit }，{ $found ->
+    [yes] 已被发现：{ $workload } { $change }
+   *[no] 未被发现：{ $workload } { $change }，{ $verdict }
+}
+opening-aa = { $version } 的 A/A 测试：{ $count ->
+    [0] 没有误报
+   *[other] { $count } 个误报，{ $each }
+}
+trust = { $trials }；{ $setting }：{ $reach }。
+trust-alone = { $trials }；{ $setting }。
+trust-trials = { $ended ->
+    [live] 测试仍在进行，截至目前 { $planned } 次试验中 { $used } 次有效
+   *[other] { $planned } 次试验中 { $used } 次有效
+}{ $again ->
+    [0] {""}
+   *[other] ，{ $again } 次重新测量
+}{ $ended ->
+    [stopped] ，测量提前停止
+   *[other] {""}
+}
+trust-machine = { $cores ->
+    [none] 同一台机器
+   *[other] 共用 { $cores } 个核
+}
+trust-seconds = 每次试验 { $seconds } 秒
+trust-slowdown = 候选被人为减速 { $limit }
+trust-sequential = 两方先后测量
+trust-two-campaigns = 不同时间的两次测试活动
+trust-prior = 部署之间的差异是假定的
+trust-deployments = 每一方 { $deployments } 次部署
+trust-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试{ and-earlier }得知
+trust-earlier-campaigns = 部署之间的差异由之前的 { $earlier } 次测试活动得知
+trust-weeks = 部署之间的差异由之前的测试活动得知
+trust-few-rounds = 不足三轮，无法区分变化与噪声
+trust-reach = { $each ->
+    [yes] { $least } 至 { $most } 以内（因负载而异）
+   *[no] { $most } 以内
+}的变化可能是噪声
 
 ## 结论
 
@@ -160,11 +220,7 @@ about-hosts = { $hosts } 台{ $rented ->
    *[no] 主机
 }
 about-separator = { " · " }
-answer = { $workloads } 个负载：{ $counts }。
-answer-latency = { $latency }：{ $counts }。
-answer-equal-load = 相同负载下的延迟：{ $counts }。
 taken-of-load = 不作判定：取决于负载
-answer-taken = 每个事务的消耗：{ $counts }。
 answer-dearer = { $count } 项更费
 answer-cheaper = { $count } 项更省
 change-dearer-none = 从无到有
@@ -178,21 +234,15 @@ answer-inconclusive-watch = { $count } 个未见变化
 answer-equivalent = { $count } 个持平
 answer-named = { $count }（{ $each }）
 answer-change = { $workload } { $change }
-answer-nothing = 没有测试任何负载。
+answer-nothing = 没有测试任何负载
 answer-more = 另有 { $more } 行见测试活动页面。
 answer-later = 事后才知：计入本测试活动之后结束的 { $campaigns } 个 A/A 测试活动，结论将是：{ $answer }
 answer-page = 测试活动页面
 answer-reasons = 原因与可信程度
-answer-known = 此前已知、不重复计入：{ $each }（相对于 { $baseline }）。
-answer-basis-prior = 部署之间的差异没有测量，是假定的。
-answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
-answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试{ and-earlier }得知。
 and-earlier = { $earlier ->
     [0] {""}
    *[other] 和之前的 { $earlier } 次测试活动
 }
-answer-basis-earlier-campaigns = 部署之间的差异由之前的 { $earlier } 次测试活动得知。
-answer-basis-weeks = 部署之间的差异由之前的测试活动得知。
 
 ## 结论
 
@@ -570,6 +620,18 @@ head-provenance = 来源
 picture-overview = 各负载的吞吐变化
 picture-workload = { $workload }：吞吐和 { $latency }随线程数的变化；数据见下表
 card-arithmetic = 算术平均值
+about-looked = 经过几次部署判定，及其原因
+about-watched = 各测试活动的标记，以及每个构建相对锚点的变化
+about-cost = 每一方的成本及其区间
+about-moved = 随负载一同变化的计数
+about-statements = 被诊断负载的时间、执行次数与执行计划
+about-functions = 来自被诊断负载的性能剖析
+about-quality = 试验、重测、错误、检查项、主机
+about-environment = 硬件、软件、参数、不同的设置
+about-plan = 每个步骤及其命令
+about-published = 其计划，以及与之不同之处
+about-how-to-read = 比较了什么，区间与结论如何得出
+about-provenance = 测试活动、种子、校验和、数据来源
 column-item = 项目
 column-value = 值
 column-version = 软件版本
@@ -927,7 +989,7 @@ gate-printed-rate = 输出的速率乘以时间等于输出的总数，误差不
 gate-latency-order = 各延迟值的大小顺序正确且不为负（平均值和 p95 均不超过最大值）
 gate-unexpected-errors = 除死锁和冲突外，客户端没有遇到其他错误
 gate-tpcc-efficiency = 输出的 efficiency 等于 tpmC /（12.86 x 所导入的 warehouse 数）
-gate-tpcc-mix = 在随机波动范围内，New Order 占全部事务的 45%
+gate-tpcc-mix = New Order 占全部事务的 45%，偏差不超过 { $most }
 gate-consistency = 数据集满足导入之后所检查的每一项 TPC-C 一致性条件
 gate-client-cpu = 客户端和负载均衡器的 CPU 使用率均低于其可用 CPU 的 { $most }
 gate-cpu-steal = 在每台主机上，被虚拟化层占用的 CPU 不超过 { $most }
@@ -960,7 +1022,7 @@ gate-round-variation = 各轮次之间吞吐的变异系数（标准差 / 平均
 gate-p95-monotone = 与前一个较小的线程数相比，p95 延迟的降幅不超过 { $most }
 gate-throughput-curve = 与相邻线程数的连线相比，吞吐的降幅不超过 { $most }
 gate-rejected-by-side = 两方未通过有效性检查的频率相同（在随机波动范围内）
-gate-rejected-change = 计入被剔除试验的数据后，90% 置信区间仍在阈值之内
+gate-rejected-change = 被剔除的试验不可能掩盖超过阈值的变化（计入其数据后，90% 置信区间至多为阈值的 { $most }）
 gate-errors-by-side = 两方客户端遇到错误的频率相同（在随机波动范围内）
 gate-read-errors = 没有只在一方失败的读操作
 gate-headroom = 在每个线程数下，客户端和负载均衡器所用的 CPU 都低于分配给它们的 { $most }
@@ -970,7 +1032,7 @@ gate-planned-once = 每个计划内的试验在被采用的试验中恰好出现
 gate-balanced-order = 两方先被测量的轮次数相同，最多相差一轮
 gate-aa-unbiased = A/A 测试的平均值为零（在随机波动范围内）
 gate-aa-alike = 各轮次的波动与 A/A 测试相同（在随机波动范围内）
-gate-aa-recent = 最近一次 A/A 测试与本次测试相距不超过 { $most } 天
+gate-aa-recent = 最近一次 A/A 测试与本次测试相距不超过 { $most }
 
 ## 引擎的说明
 
@@ -1373,7 +1435,6 @@ site-left = 预计剩余时间
 site-costs = 费用
 site-dollars-so-far = 已花费 ${ $dollars }，计划 ${ $planned }
 site-so-far = 目前已测量 { $count } 次试验，最新的：
-site-so-far-only = 这是目前的试验所显示的结果；测试活动仍在运行。
 site-ended = 测试活动已结束。
 site-ended-open = 显示结论
 site-failed-failed = 测试活动失败。已测量的内容如下。
@@ -1391,6 +1452,8 @@ site-forest-count = 每个事务消耗的变化及其 95% 区间；阴影：±{ 
 site-shorter = ← 候选延迟更短
 site-longer = 更长 →
 site-trials = 试验
+site-trials-about = 共 { $count } 次，其中未采用 { $rejected } 次
+site-to-history = { $workload } 的历次测试活动
 site-all-trials = 全部试验（按计划顺序）：{ $count }
 site-number = 编号
 site-throughput = 吞吐量（TPS、tpmC 或 QPM）
@@ -1803,9 +1866,6 @@ side-baseline-single = 被测版本
 of-both-sides-single = { $value }
 title-single = { $system } { $baseline } 性能测试报告
 subject-single = 本次测试{ measured-how }单独测量了 { $engine } { $baseline }：吞吐能达到多少？事务耗时多久？
-answer-one-version = 最高吞吐：{ $each }。
-answer-highest = { $workload } 在 { $threads } 个线程时为 { $highest } { $metric }
-answer-no-verdict = 只测量了一个版本，因此没有比较，也没有结论。
 column-highest = 最高值
 column-at-threads = 对应线程数
 column-p95 = 此时的 p95 (ms)

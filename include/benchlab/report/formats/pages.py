@@ -32,6 +32,7 @@ from benchlab.report.sentences import (
     looked,
     method,
     moved,
+    opening,
     profiles,
     split,
     statements,
@@ -162,8 +163,8 @@ def _shown(value: object, language: Language, short: bool) -> str:
 
 
 def comment(report: Report) -> str:
-    """The answer as a comment for GitHub: sentence and table, with the reasons collapsed below."""
-    say = report.language.say
+    """The answer as a comment for GitHub: sentences and table, with the reasons collapsed below."""
+    say, (first, trust) = report.language.say, opening.sentences(report)
     judged = report.sections if report.has_verdicts else ()
     reasons = [
         *(wording.outcome(report, section) for section in judged),
@@ -175,7 +176,7 @@ def comment(report: Report) -> str:
         [
             f"### {escape(wording.title(report))}",
             "",
-            f"**{escape(answer.summary(report))}**",
+            f"**{escape(first)}** {escape(trust)}",
             "",
             *(f"- {escape(line)}" for line in why.lines(report)),
             "",
@@ -194,14 +195,14 @@ def comment(report: Report) -> str:
 
 
 def note(report: Report, room: int) -> str:
-    """The answer for the note of a run: its sentence, then as many rows as fit.
+    """The answer for the note of a run: its sentences, then as many rows as fit.
 
     In between it says why, if that fits as well. Rows that do not fit are counted.
 
     Args:
-        room: the maximum number of characters; a longer sentence is cut.
+        room: the maximum number of characters; longer sentences are cut.
     """
-    said, table = escape(answer.sentence(report)), answer_table(report)
+    said, table = escape(opening.text(report)), answer_table(report)
     reasons = [escape(line) for line in why.lines(report)]
     for told in ("\n\n".join([said, *reasons]), said):
         for end in range(len(table), 2, -1):  # two lines are its head
@@ -233,7 +234,8 @@ def environment(form: Literal["md", "html"], *packages: str) -> jinja2.Environme
     made.filters["yaml"] = lambda text: Markup(_in_front_matter(text))
     made.globals.update(
         answer=answer, wording=wording, method=method, cost=cost, looked=looked, split=split,
-        moved=moved, profiles=profiles, statements=statements, watched=watched, why=why,
+        moved=moved, opening=opening, profiles=profiles, statements=statements, watched=watched,
+        why=why,
         document=document_tables, figures=figures, counts=counts, hosts=hosts, hardware=hardware,
         software=software, commands=software.commands_of, items=items,
         stem=charts.file_stem, signs=answer.SIGNS, charts=charts, key=picture.key, style=style,

@@ -18,7 +18,7 @@ from benchlab.report.formats.console import console_for, table_of, text_of
 from benchlab.report.model import cost, counts
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
-from benchlab.report.sentences import answer, method, why, wording
+from benchlab.report.sentences import answer, method, opening, why, wording
 
 # At most this many sentences are printed about a campaign that was measured elsewhere.
 MOST_SENTENCES = 20
@@ -27,14 +27,18 @@ _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
 def render(report: Report, width: int, colour: bool) -> str:
-    """The report as text: a table per workload, then the answer; ``colour``: with ANSI codes.
+    """The report as text: the answer, then a table per workload; ``colour``: with ANSI codes.
 
     Example:
         ``render(report, 120, colour=False)``
     """
     console = console_for(width, colour)
     console.print(Text(wording.title(report), style="bold"))
-    console.print(Text(wording.subject(report)))
+    first, trust = opening.sentences(report)
+    console.print(Text(first, style="bold"))
+    for line in (trust, *why.lines(report)):
+        console.print(Text(line))
+    console.print(Text(wording.subject(report), style="dim"))
     console.print(Group(*(_table(report, section) for section in report.sections)))
     console.print()
     for line in wording.quality(report)[:3]:
@@ -57,9 +61,6 @@ def render(report: Report, width: int, colour: bool) -> str:
             table.add_row(*map(Text, row))
         console.print(Text(heading, style="bold"), table, sep="\n")
         console.print(Text("\n".join(cost.sentences(report)), style="dim"))
-    console.print(Text(answer.sentence(report), style="bold"))
-    for line in why.lines(report):
-        console.print(Text(line))
     console.print(Text(method.about(report), style="dim"))
     return text_of(console)
 

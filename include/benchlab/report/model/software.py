@@ -213,7 +213,8 @@ class Command:
 def commands_of(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     """The commands for preparing the dataset and running a trial.
 
-    Empty if the workloads belong to several modules, or to one that no longer exists.
+    What differs between trials is a placeholder, such as ``$workload`` and ``$threads``. Empty if
+    the workloads belong to several modules, or to one that no longer exists.
     """
     names = {trial.workload for trial in campaign.plan.trials}
     module, *others = {workloads.module_of(name) for name in names}
@@ -221,16 +222,20 @@ def commands_of(campaign: Campaign, language: Language) -> tuple[Command, ...]:
         return ()
     prepare = module.prepare_command(_session(campaign, module, 1))
     seconds = max(trial.seconds for trial in campaign.plan.trials)
+    threads, *more = {trial.threads for trial in campaign.plan.trials}
     runs = {}
     for name in sorted(names):
         rate = None if (sent := rate_of(name)) is None else sent.per_s or "$rate"
-        runs[name] = _run(campaign, module, name, _session(campaign, module, 1, rate), seconds)
+        runs[name] = _run(
+            campaign, module, name, _session(campaign, module, threads, rate), seconds
+        )
+    own = {k: v for k, v in _PLACEHOLDERS.items() if more or k != "--threads"}
     restored = campaign.restored_dataset
     return (
         Command(
             language.say("commands-loaded-before" if restored else "commands-load"), _shell(prepare)
         ),
-        *_of_runs(runs, language),
+        *_of_runs(runs, language, own),
     )
 
 
@@ -264,14 +269,14 @@ def _run(
     return program_of(session.client.program, module.PROGRAMS).split(command)[1]
 
 
-def _of_runs(runs: Mapping[str, Sequence[str]], language: Language) -> list[Command]:
+def _of_runs(
+    runs: Mapping[str, Sequence[str]], language: Language, placeholders: Mapping[str, str]
+) -> list[Command]:
     """One command for all workloads if they differ only in name or query, else one each."""
     shown = {
         name: _shell(
-            [
-                "$workload" if word == saturated(name) and _is_one_of_many(name) else word
-                for word in run
-            ]
+            ["$workload" if len(runs) > 1 and word == saturated(name) else word for word in run],
+            placeholders,
         )
         for name, run in runs.items()
     }
@@ -284,11 +289,6 @@ def _of_runs(runs: Mapping[str, Sequence[str]], language: Language) -> list[Comm
         Command(language.say("commands-run-of", workload=items(names, language)), text)
         for text, names in alike.items()
     ]
-
-
-def _is_one_of_many(workload: str) -> bool:
-    module = workloads.module_of(workload)
-    return module is not None and len(module.NAMES) > 1
 
 
 def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:

@@ -21,7 +21,7 @@ from benchlab.plan.fields.budget import APPROVAL_DAYS
 from benchlab.report.model import canary
 from benchlab.report.model.report import Report, Section
 from benchlab.report.notifications.notifiers import EventKind
-from benchlab.report.sentences import answer, why, wording
+from benchlab.report.sentences import answer, opening, why, wording
 
 Links = Sequence[tuple[str, str]]
 """Pairs of a name and an address: ``("Report", "s3://reports/c1/report.html")``."""
@@ -104,7 +104,7 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
         kinds.remove("inconclusive")
     name = report.plan.report
     say, sides = report.language.say, {side: of.label for side, of in report.sides.items()}
-    lead = (answer.sentence(report), *why.lines(report))
+    lead = (*opening.sentences(report), *why.lines(report))
     found = []
     for kind in kinds:
         parts = tuple(
@@ -125,7 +125,7 @@ def _of_canary(report: Report, links: Links) -> tuple[Event, ...]:
     planted, name = canary.planted_in(report), report.plan.report
     if planted is None or canary.is_found_in(planted, report):
         return ()
-    said = answer.summary(report), wording.outcome(report, planted)
+    said = *opening.sentences(report), wording.outcome(report, planted)
     part = Part(planted.title, (f"{report.campaign.id}/canary",), said)
     heading = report.language.say("news-canary-missed", report=name)
     return (Event("canary_missed", name, heading, (part,), links),)

@@ -1,28 +1,26 @@
-"""The answer of a campaign: a sentence and a table, the same wherever they are shown.
+"""The answer's tables, and what it is in lists of campaigns; in sentences it is ``opening.py``.
 
-``sentence(report)`` is ``"2 workloads: 1 regression (Update Index -12.00%), 1 equivalent. p95
-latency: 2 equivalent. Deployment-to-deployment variation was measured in 6 A/A campaigns."``
+``lines(report)[0].change`` is ``"-12.00%"``.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from benchlab.analysis.verdict.compare import LEFT_OUT, Comparison
+from benchlab.analysis.verdict.compare import LEFT_OUT
 from benchlab.analysis.verdict.decision import Decision, Verdict
-from benchlab.analysis.verdict.estimates import Basis
 from benchlab.engines.counts import Count
 from benchlab.language import FORM_OF_WATCH, Language, Message, english, load
 from benchlab.language.names import clauses, items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.plan.metric import COUNT, Metric
 from benchlab.plan.open_loop import rate_of
-from benchlab.report.model import canary, counts
+from benchlab.report.model import counts
 from benchlab.report.model.figures import display
 from benchlab.report.model.report import CHANGES as CHANGES
 from benchlab.report.model.report import ORDER as ORDER
@@ -42,11 +40,6 @@ SIGNS = {
 TAKEN = {"regression": "dearer", "improvement": "cheaper"}
 """What a change of a count is called: more work need not be slower."""
 _PLAIN: Mapping[str, str] = MappingProxyType({})
-# The weakest first: that one is named.
-_BASES: tuple[Basis, ...] = (
-    *("prior", "deployments", "weeks"),
-    *("earlier campaigns", "A/A campaigns"),
-)
 
 
 class Highest(NamedTuple):
@@ -75,60 +68,6 @@ class Line(NamedTuple):
     found: Verdict
 
 
-def sentence(report: Report) -> str:
-    """The verdicts counted, the changes with their sizes, and the basis of the intervals."""
-    say, sections = report.language.say, report.sections
-    if not sections:
-        return say("answer-nothing")
-    if not report.has_verdicts:
-        return _of_one_version(report)
-    saturated = [section for section in sections if not section.at_rate]
-    throughput = [(section.title, section.figures) for section in saturated]
-    latency = [(section.title, section.figures.latency) for section in saturated]
-    at_rate = [
-        (f"{section.title} {report.language.text(metric.said)}", found)
-        for section in sections
-        if section.at_rate
-        for metric, found in section.figures.latencies
-    ]
-    name = display(sections[0], report.language).latency_name  # all are of one client
-    taken, limit = _taken(report), report.spec.threshold_pct
-    said = [
-        say("answer", workloads=len(saturated), counts=_counts(report, throughput, limit)),
-        say("answer-latency", latency=name, counts=_counts(report, latency, limit)),
-        *([say("answer-equal-load", counts=_counts(report, at_rate, limit))] if at_rate else []),
-        *([say("answer-taken", counts=taken)] if taken else []),
-        *_known(report),
-        _basis(report),
-    ]
-    return wording.sentences(said, report)
-
-
-def _known(report: Report) -> list[str]:
-    """What was known to differ before, and is not counted in the estimates, with `design: watch`"""
-    limit, say = report.spec.threshold_pct, report.language.say
-    each = [
-        say(
-            "answer-change",
-            workload=section.title,
-            change=report.numbers.estimate(known, limit, section.figures.ci95_pct),
-        )
-        for section in report.sections
-        if (known := section.figures.known_pct) is not None and abs(known) >= limit
-    ]
-    told = wording.few(each, report.language)
-    return [say("answer-known", each=told, **wording.labels(report))] if each else []
-
-
-def later(report: Report, comparison: Comparison | None) -> str:
-    """The answer with A/A campaigns that ended later; empty if ``comparison`` is None."""
-    if comparison is None:
-        return ""
-    since = len(comparison.calibration.campaigns) - len(report.comparison.calibration.campaigns)
-    again = sentence(dataclasses.replace(report, comparison=comparison))
-    return report.language.say("answer-later", campaigns=since, answer=again)
-
-
 def highest(report: Report) -> list[Highest]:
     """The table of a campaign of one version: a row for each workload."""
     return [_highest(report, section) for section in report.sections if not section.at_rate]
@@ -149,40 +88,6 @@ def _highest(report: Report, section: Section) -> Highest:
     decimals = rate_decimals([rate])
     said = numbers.rate(rate, decimals), str(threads), numbers.milliseconds(latency)
     return Highest(section.title, shown.name, *said)
-
-
-def _of_one_version(report: Report) -> str:
-    """The answer for one version: each workload's highest throughput, and no verdict."""
-    say = report.language.say
-    each = (
-        say("answer-highest", **row._asdict()) for row in highest(report) if row.highest != MISSING
-    )
-    said = items(each, report.language)
-    measured = say("answer-one-version", each=said) if said else say("answer-nothing")
-    return wording.sentences((measured, say("answer-no-verdict")), report)
-
-
-def summary(report: Report) -> str:
-    """The answer's sentence, after a note on an A/A campaign, a canary or another slowdown."""
-    say, lead = report.language.say, []
-    if (planted := canary.planted_in(report)) is not None:
-        lead = [_of_canary(report, planted)]
-    elif report.plan.slowdown_pct:
-        lead = [say("summary-slowdown", limit=report.numbers.limit(report.plan.slowdown_pct))]
-    elif report.campaign.is_aa:
-        lead = [say("summary-aa")]
-    return wording.sentences((*lead, sentence(report)), report)
-
-
-def _of_canary(report: Report, planted: Section) -> str:
-    return report.language.say(
-        "summary-canary",
-        limit=report.numbers.limit(report.plan.slowdown_pct),
-        workload=planted.title,
-        found="yes" if canary.is_found_in(planted, report) else "no",
-        verdict=wording.verdict(report, planted),
-        change=with_interval(report, planted.figures, report.spec.threshold_pct),
-    )
 
 
 def lines(report: Report, *, of_counts: bool = False) -> list[Line]:
@@ -216,6 +121,17 @@ def taken(report: Report) -> list[list[str]]:
                 row += (change, "", report.language.say("taken-of-load"))
             rows.append(row)
     return rows
+
+
+def taken_in_short(report: Report) -> str:
+    """How many counts have each verdict: ``2 dearer, 8 equivalent``; empty without verdicts."""
+    found = Counter[str](one.found.verdict for one in counts.decided(report))
+    said = (
+        report.language.say(f"answer-{TAKEN.get(verdict, verdict)}", count=found[verdict])
+        for verdict in ORDER
+        if found[verdict]
+    )
+    return items(said, report.language)
 
 
 def left_out(report: Report) -> list[str]:
@@ -279,16 +195,6 @@ def changes_of_counts(report: Report, section: Section, word: str) -> list[str]:
     return [report.language.say(f"taken-{word}", workload=section.title, each=named, **labels)]
 
 
-def _taken(report: Report) -> str:
-    """``1 dearer (Insert redo bytes +12.0%), 9 equivalent``; empty where nothing was counted."""
-    decided = [
-        (f"{one.workload} {report.language.text(one.metric.said)}", one.found)
-        for one in counts.decided(report)
-    ]
-    limit, most = counts.THRESHOLD_PCT, wording.MOST_NAMED
-    return _counts(report, decided, limit, names=TAKEN, most=most)
-
-
 def line(
     workload: str,
     language: Language,
@@ -308,31 +214,6 @@ def line(
         verdict=verdict,
         found=found.verdict,
     )
-
-
-def _counts(
-    report: Report,
-    decided: Sequence[tuple[str, Decision]],
-    threshold_pct: float,
-    *,
-    names: Mapping[str, str] = _PLAIN,
-    most: int | None = None,
-) -> str:
-    """``1 regression (Update Index -12.00%), 4 equivalent``; ``names``: of verdicts, if others."""
-    groups: list[tuple[str, tuple[str, ...]]] = [(names.get(one, one), (one,)) for one in ORDER]
-    if report.campaign.is_aa:
-        groups = [("false-alarm", CHANGES), *groups[len(CHANGES) :]]
-    counted = (
-        _group(
-            name,
-            [one for one in decided if one[1].verdict in verdicts],
-            report.language,
-            threshold_pct,
-            most,
-        )
-        for name, verdicts in groups
-    )
-    return items(filter(None, counted), report.language)
 
 
 def _group(
@@ -363,17 +244,6 @@ def _group(
 def size(found: Decision | StoredVerdict) -> float:
     """How large a change is; from or to none of a count it is larger than any other."""
     return math.inf if found.estimate_pct is None else abs(found.estimate_pct)
-
-
-def _basis(report: Report) -> str:
-    found = [section.figures for section in report.sections]
-    weakest = min((workload.basis for workload in found), key=_BASES.index)
-    return report.language.say(
-        f"answer-basis-{weakest.replace('/', '').replace(' ', '-').lower()}",
-        campaigns=min(workload.aa_campaigns for workload in found),
-        earlier=min(workload.earlier_campaigns for workload in found),
-        deployments=wording.deployed(report, (workload.deployments for workload in found)),
-    )
 
 
 # The answer in lists of campaigns, from the verdicts stored when the report was published

@@ -169,16 +169,13 @@ def _leaders(report: Report) -> tuple[str, ...]:
 
 
 def _trial(report: Report) -> str:
-    from babel.lists import format_list
-
-    seconds = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
     return report.language.say(
         "step-trial",
         where=_where(report) if report.plan.can.administers else "existing",
         balancer=report.spec.balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
-        seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
+        seconds=wording.seconds(report),
     )
 
 

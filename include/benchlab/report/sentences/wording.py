@@ -88,6 +88,14 @@ def figures(report: Report, section: Section) -> str:
     return say("estimate-with-interval", estimate=told, interval=within)
 
 
+def in_short(report: Report, section: Section) -> str:
+    """The verdict and its estimate, or what it could not show; empty without a verdict."""
+    if not report.has_verdicts:
+        return ""
+    told = reach(report, section.leading) or figures(report, section)
+    return report.language.say("at", where=verdict(report, section), what=told)
+
+
 def estimate(report: Report, found: Decision) -> str:
     """The estimate, with as many digits as its interval justifies."""
     return report.numbers.estimate(found.estimate_pct, report.spec.threshold_pct, found.ci95_pct)
@@ -102,17 +110,33 @@ def reach(report: Report, found: Decision) -> str | None:
     """
     if found.verdict != "inconclusive" or found.ci95_pct is None:
         return None
-    low, high = (math.log1p(bound / 100) for bound in found.ci95_pct)
-    half = (high - low) / 2
-    if half > math.log(2):
+    largest = half_width(found) or 0.0
+    if largest > 100:
         return report.language.say("reach-none")
-    unseen = 100 * math.expm1(-half), 100 * math.expm1(half)
+    unseen = -100 * largest / (100 + largest), largest
+    low, high = found.ci95_pct
     low_text, high_text = (
         report.numbers.estimate(bound, report.spec.threshold_pct, unseen) for bound in unseen
     )
     alone = (low > 0 or high < 0) and found.p_adjusted is not None and found.p_adjusted >= ALPHA
     which = "reach-of-several" if alone else "reach"
     return report.language.say(which, low=low_text, high=high_text)
+
+
+def half_width(found: Decision) -> float | None:
+    """Up to which increase, in percent, changes are within the noise; None without an interval."""
+    if found.ci95_pct is None:
+        return None
+    low, high = (math.log1p(bound / 100) for bound in found.ci95_pct)
+    return 100 * math.expm1((high - low) / 2)
+
+
+def seconds(report: Report) -> str:
+    """How long its trials are, without the unit: ``3`` or ``3 or 60``."""
+    from babel.lists import format_list
+
+    each = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
+    return format_list(each or [MISSING], style="or", locale=report.language.locale)
 
 
 def _mean(report: Report, section: Section) -> str:

@@ -70,6 +70,16 @@ const scrolled = new ResizeObserver((entries) => {
 });
 document.querySelectorAll(".scroll, pre").forEach((part) => scrolled.observe(part));
 
+// A link to something in a folded part opens it.
+function unfold() {
+  const target = document.getElementById(window.location.hash.slice(1));
+  for (let part = target?.closest("details"); part; part = part.parentElement.closest("details")) {
+    part.open = true;
+  }
+}
+window.addEventListener("hashchange", unfold);
+unfold();
+
 // Airflow's UI shows the pages in a frame whose sandbox forbids them to replace the UI. A link of the
 // UI's own document may, as it is of the same origin.
 function leaveFrame(address) {

@@ -29,7 +29,7 @@ _WRONG = (
 _BY_ORGANIZATION = (
     "; but here a service control policy of the organization refuses it, which no permission "
     "changes: if it demands tags, write them under `tags` in the topology (docs/guide/ec2.md, Your "
-    "own tags); else ask whoever administers the organization"
+    "own tags); else ask an administrator of the organization"
 )
 # What to do about refusals whose message does not say it (EC2 and STS, "Common errors").
 ADVICE = {
