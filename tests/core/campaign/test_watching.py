@@ -179,7 +179,7 @@ def test_a_quiet_week_measures_its_screening_alone_and_calls_nothing_equal(
     assert {trial.trial.round for trial in outcome.trials} == {1, 2}
     for workload in outcome.comparison.workloads:
         assert workload.verdict == "inconclusive"
-        assert "is told by the campaign in which it begins" in str(workload.reasons[0])
+        assert "is detected by the campaign in which it begins" in str(workload.reasons[0])
     stored = mondays.stored(week)
     assert stored.validate() == []
     page = stored.publish()[0].read_text()

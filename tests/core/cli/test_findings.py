@@ -37,7 +37,7 @@ def test_what_is_published_is_found(here: Here, store: Store) -> None:
     said = here.run("findings").stdout
     assert said.startswith("1  sysbench_test, Update Index\n    Throughput -20.00% (")
     assert "10.11.5 vs. 10.2.11: slower\n" in said
-    assert "Marked as noise: 0, too few to tell whether false findings favour a side." in said
+    assert "Marked as noise: 0, too few to show whether false findings favour a side." in said
     assert "Nobody has judged a finding yet" in said
     assert said.count("Update Index") == 1
 

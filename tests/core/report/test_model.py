@@ -393,7 +393,7 @@ def test_what_the_campaign_recorded_of_its_engine_is_said() -> None:
         "ignored_errors": "1213,9007",
     }
     report = report_of({}, environment=told, **TIDB)
-    assert any("its SQL layer, not of TiKV" in note for note in method.notes(report))
+    assert any("its SQL layer, not TiKV" in note for note in method.notes(report))
     assert wording.title(report).startswith("TiDB Sysbench Performance Test Report – v6.5.0 vs.")
     assert "--mysql-ignore-errors=1213,9007 " in command_of_a_trial(report)
     assert report.machine == {"cores": "2"}

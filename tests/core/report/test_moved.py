@@ -115,7 +115,7 @@ def test_programs_get_the_same() -> None:
 def test_where_nothing_moved_it_is_said_of_how_many_counts() -> None:
     """A slower workload that takes as much as before is a finding too."""
     said = section(files(lambda trial: {"rows_read": 1.0, "rows_sent": 7.0})["report.md"])
-    assert "Insert: none of 2 counts moved with it beyond chance." in said
+    assert "Insert: none of 2 counts moved with it beyond the noise." in said
     assert "\n| " not in said
 
 

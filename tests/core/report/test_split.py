@@ -118,7 +118,7 @@ def test_what_cannot_be_told_is_said_in_one_sentence() -> None:
     results, kept = splits.busy_with(MADE.plan, taken, working)
     said = told(reported(results, kept))
     assert re.fullmatch(
-        r"Where the time went cannot be told from these trials: the change of waiting is within "
+        r"These trials do not show where the time went: the change of waiting is within "
         r"the noise \(.*\); the change of CPU per query is within the noise \(.*\)\.",
         said,
     ), said
@@ -224,7 +224,7 @@ def test_why_there_is_no_split_is_said_once() -> None:
     change = campaigns.known_change({INSERT: -0.1, "oltp_update_index": 0.2}, 0.001)
     report = reported(campaigns.results_of(made.plan, change), {}, made)
     said = (
-        "Insert, Update Index: where the time went cannot be told, because there are no counts of "
+        "Insert, Update Index: where the time went is unknown, because there are no counts of "
         "the servers."
     )
     for shown in (pages.html(report).replace("&#39;", "'"), pages.markdown(report)):

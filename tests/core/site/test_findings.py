@@ -112,14 +112,14 @@ NONE = "0 of 6 judged findings are right: 0% (95% interval 0% to 46%). Not judge
 BIAS = (
     "6 of 6 false findings are regressions; without a bias about 3.0 would be (p = 0.031): "
     "something favours the baseline, unless improvements are judged less often (not judged: 0). "
-    "An A/A campaign would tell."
+    "An A/A campaign would show which."
 )
 
 
 @pytest.mark.parametrize(
     ("states", "right", "even"),
     [
-        (["new"] * 3, NOBODY, "Marked as noise: 0, too few to tell"),
+        (["new"] * 3, NOBODY, "Marked as noise: 0, too few to show"),
         (["known", "wanted", "fixed", "noise", "new"], SOME, "Marked as noise: 1, too few"),
         (["known"], ONE, "Marked as noise: 0, too few"),
         (["noise"] * 6, NONE, BIAS),

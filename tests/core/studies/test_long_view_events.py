@@ -125,7 +125,7 @@ def test_a_recent_suspect_is_reported_with_the_campaign_that_tells_it_apart(
     _, said, *_ = event.text.splitlines()
     assert "Point Select: Suspected, but not separable: 10.11.6 against 10.11.5 is -9.5" in said
     command = f"benchlab run {REPORT} --set baseline=10.2.11 --set candidate=10.11.6"
-    assert said.endswith(f"This campaign would tell them apart: {command}")
+    assert said.endswith(f"This campaign would separate them: {command}")
     assert not marks(suspected) & marks(chain)
 
 

@@ -167,8 +167,19 @@ opening-undecided = { of-undecided }无法判定
 opening-undecided-watch = { of-undecided }未见变化
 of-undecided = { $which ->
     [one] { $workload } { "" }
-    [all] 全部 { $count } 个负载都
-   *[others] 其余 { $count } 个负载
+    [all] 全部{ opening-count }个负载都
+   *[others] 其余{ opening-count }个负载
+}
+opening-count = { $count ->
+    [2] 两
+    [3] 三
+    [4] 四
+    [5] 五
+    [6] 六
+    [7] 七
+    [8] 八
+    [9] 九
+   *[other] { " " }{ $count }{ " " }
 }
 opening-known = 此前已知、不重复计入：{ $each }（相对于 { $baseline }）
 opening-one-version = { $side } 达到 { $each }；仅单独测量，因此没有结论
