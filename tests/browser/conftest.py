@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect, sy
 
 from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer
-from benchlab.workloads import sysbench
 from benchlab_airflow.local import airflow_home
 from benchlab_airflow.local.airflow_home import USER
 from benchlab_airflow.local.services import Services
@@ -80,7 +79,7 @@ def airflow(
     """
     with machine_in(tmp_path_factory.mktemp("browser"), servers) as machine:
         with weekly.installation(machine.here.root) as weeks:
-            for campaign in [*weekly.regression(weeks, rounds=4, threads=[4, 8]), demo(weeks)]:
+            for campaign in weekly.regression(weeks, rounds=4, threads=[4, 8]):
                 found = Comparer(weeks.home, weeks.store).outcome(weeks.store.campaign(campaign))
                 weeks.store.set_verdicts(campaign, verdicts_of(found.comparison))
         services = Services(machine.here.root)
@@ -93,15 +92,6 @@ def airflow(
             yield Airflow(machine, f"http://127.0.0.1:{port}", passwords)
         finally:
             services.down()
-
-
-def demo(weeks: weekly.Weeks) -> str:
-    """A campaign as `make demo` measures it, with every count that is decided; its id."""
-    workloads = [weekly.POINT, "oltp_read_write", "oltp_update_index", "oltp_update_non_index"]
-    return weeks.add(
-        report="sysbench_demo", change=1.24, counts=dict.fromkeys(sysbench.COUNTS["mariadb"], 0.12),
-        workloads=workloads, rounds=6, deployments=6, seconds=3,
-    )  # fmt: skip
 
 
 @pytest.fixture

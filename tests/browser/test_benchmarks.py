@@ -26,14 +26,12 @@ from tests.browser.conftest import (
 from tests.builders.weekly import POINT, REPORT
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js")
-DEMO = "week-014"
 HISTORY = f"history/{REPORT}/{POINT}/"
 PAGES = (
     "",
     "campaigns/",
     f"campaigns/{CAMPAIGN}/",
     "campaigns/week-013/",
-    f"campaigns/{DEMO}/",
     f"campaigns/week-013/trials/r1-candidate-{POINT}-t4/",
     "compare/?first=week-006&second=week-013",
     "history/",
@@ -106,22 +104,6 @@ def test_what_was_measured_over_the_weeks_is_read_and_judged(page: Page) -> None
     page.goto("/plugin/benchmarks/benchmarks/compare/?first=week-006&second=week-013")
     expect(site.get_by_role("table").first).to_contain_text("Point Select")
     expect(site.locator("html")).to_have_attribute("lang", re.compile("^zh"))
-
-
-def test_a_campaign_s_page_is_read_on_four_screens(page: Page) -> None:
-    """Of a whole demo: answer, charts, table and findings; the rest is folded, and a link to it
-    opens it.
-    """
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(f"/benchmarks/campaigns/{DEMO}/")
-    expect(page.locator(".answer")).to_contain_text("10.11.5 is faster at Update Index (+124")
-    assert page.locator("svg.forest:visible").count() == 2
-    assert page.locator("svg.curves").count() == 0, "one thread count is no curve"
-    assert page.evaluate("document.documentElement.scrollHeight") <= 4 * 800
-    folded = page.locator("#quality")
-    expect(folded.get_by_role("heading", name="Gates")).to_be_hidden()
-    page.get_by_role("link", name="Result quality").click()
-    expect(folded.get_by_role("heading", name="Gates")).to_be_visible()
 
 
 def test_a_report_is_downloaded(page: Page, started: str) -> None:

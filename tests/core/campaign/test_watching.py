@@ -485,7 +485,7 @@ def test_a_canary_of_a_schedule_says_whether_it_was_found(mondays: Mondays) -> N
     for planted, loss, wanted in (
         (10, 10, f"{begins} found: Update Index -"),
         (10, 0, f"{begins} missed: Update Index "),
-        (15, 15, "10.11.5 (slowed down by 15% on purpose) is slower at Update Index"),
+        (15, 15, "11.4.9 (slowed down by 15% on purpose) is slower at Update Index"),
     ):
         fields: dict[str, Any] = {
             "slowdown_pct": planted,

@@ -198,18 +198,9 @@ opening-equivalent = { $aa ->
     [yes] both sides are equivalent at { $each }
    *[no] equivalent at { $each }
 }
-opening-unstable = { $place ->
-    [first] Nothing
-   *[later] nothing
-} is concluded about { $each } ({ verdict-unstable })
-opening-undecided = { $place ->
-    [first] No
-   *[later] no
-} answer for { of-undecided }
-opening-undecided-watch = { $place ->
-    [first] No
-   *[later] no
-} change was seen at { of-undecided }
+opening-unstable = nothing is concluded about { $each } ({ verdict-unstable })
+opening-undecided = no answer for { of-undecided }
+opening-undecided-watch = no change was seen at { of-undecided }
 of-undecided = { $which ->
     [one] { $workload }
     [all] the { opening-count } workloads

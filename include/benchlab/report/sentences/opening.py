@@ -69,8 +69,10 @@ def _clauses(report: Report) -> list[str]:
     said += [] if is_aa else _taken(report)
     if said and not is_aa:
         said[0] = say("opening-side", side=report.sides["candidate"].label, does=said[0])
-    said += _without_change(report, "unstable", is_first=not said)
-    return [*said, *_undecided(report, is_first=not said), *_known(report)]
+    rest = [*_without_change(report, "unstable"), *_undecided(report), *_known(report)]
+    if not said:
+        rest[:1] = [one[:1].upper() + one[1:] for one in rest[:1]]
+    return said + rest
 
 
 def _changed(report: Report) -> list[str]:
@@ -138,20 +140,16 @@ def _listed(report: Report, each: Sequence[str], most: int = wording.MOST_NAMED)
     return format_list(each, locale=report.language.locale)
 
 
-def _without_change(report: Report, verdict: str, *, is_first: bool = False) -> list[str]:
+def _without_change(report: Report, verdict: str) -> list[str]:
     """The workloads of a verdict that is no change; none if there is none."""
     own = [one.title for one in report.sections if one.leading.verdict == verdict]
     if not own:
         return []
-    said = {"aa": "yes" if report.campaign.is_aa else "no", "place": _place(is_first)}
-    return [report.language.say(f"opening-{verdict}", each=_listed(report, own), **said)]
+    each, is_aa = _listed(report, own), "yes" if report.campaign.is_aa else "no"
+    return [report.language.say(f"opening-{verdict}", each=each, aa=is_aa)]
 
 
-def _place(is_first: bool) -> str:
-    return "first" if is_first else "later"
-
-
-def _undecided(report: Report, *, is_first: bool) -> list[str]:
+def _undecided(report: Report) -> list[str]:
     """The workloads without an answer: by name if it is one, else how many they are."""
     own = [
         section.title
@@ -161,8 +159,8 @@ def _undecided(report: Report, *, is_first: bool) -> list[str]:
     if not own:
         return []
     which = "one" if len(own) == 1 else "all" if len(own) == len(report.sections) else "others"
-    said = {"which": which, "place": _place(is_first), "workload": own[0]}
-    return [report.language.say("opening-undecided", count=len(own), **said)]
+    say, count = report.language.say, len(own)
+    return [say("opening-undecided", count=count, which=which, workload=own[0])]
 
 
 def _known(report: Report) -> list[str]:
