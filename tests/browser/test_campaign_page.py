@@ -31,13 +31,8 @@ def weeks(tmp_path: Path) -> Iterator[weekly.Weeks]:
     """A campaign as `make demo` measures it, with every count that is decided, and its findings."""
     with weekly.installation(tmp_path) as made:
         counts = dict.fromkeys(sysbench.COUNTS["mariadb"], 0.12)
-        fields: dict[str, Any] = {
-            "workloads": WORKLOADS,
-            "rounds": 6,
-            "deployments": 6,
-            "seconds": 3,
-        }
-        made.add(change=1.24, counts=counts, **fields)
+        fields: dict[str, Any] = {"rounds": 6, "deployments": 6, "seconds": 3}
+        made.add(change=1.24, counts=counts, workloads=WORKLOADS, **fields)
         found = Comparer(made.home, made.store).outcome(made.store.campaign(DEMO))
         made.store.set_verdicts(DEMO, verdicts_of(found.comparison))
         yield made
