@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -126,7 +126,7 @@ class TrialSequence:
             TryFailedError: this try failed, for example because the client's host cannot be
                 reached; :meth:`begin_next` adopts the client later.
         """
-        with self.fenced():
+        with self.fenced(), self._not_counted_if_away(begun.trial, begun.attempt):
             if result := self.store.trial(self.campaign.id, begun.trial, begun.attempt):
                 return result  # another process has come first
             self.deployment.acquire(self.campaign.origin)
@@ -287,7 +287,24 @@ class TrialSequence:
 
     def _measure_next(self, attempt: int) -> TrialResult | None:
         begun = self._begin_next(attempt)
-        return self._collect(begun) if isinstance(begun, Begun) else begun
+        if not isinstance(begun, Begun):
+            return begun
+        with self._not_counted_if_away(begun.trial, attempt):
+            return self._collect(begun)
+
+    @contextlib.contextmanager
+    def _not_counted_if_away(self, trial: str, attempt: int) -> Iterator[None]:
+        """A store that is away is no fault of a trial: a try that it ends does not count."""
+        try:
+            yield
+        except StoreError:
+            tried = self.state.read().tried(trial, attempt)
+            if tried.tries:
+                self._to("try", self._planned(trial), attempt, tries=tried.tries - 1)
+            raise
+
+    def _planned(self, trial: str) -> PlannedTrial:
+        return next(found for found in self.plan.trials if found.id == trial)
 
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
@@ -304,7 +321,8 @@ class TrialSequence:
         if not self._has_its_deployment(planned):
             return None
         # A client that was started is adopted, and has been allowed before.
-        begun = self.state.read().tried(planned.id, attempt).client is not None
+        tried = self.state.read().tried(planned.id, attempt)
+        begun = tried.client is not None
         if not begun and not self._can_pay(left, results):
             return None
         self.deployment.acquire(self.campaign.origin)
@@ -314,17 +332,18 @@ class TrialSequence:
             return None
         if not results:
             self._wait_for_calm()
-        tries = self._tries(planned, attempt) + 1
-        self._to("try", planned, attempt, tries=tries)
-        try:
-            return self._begin_trial(planned, attempt, results, tries)
-        except (NotMeasuredError, StoreError):
-            raise
-        except BenchlabError as error:
-            return self._failed(planned, attempt, error)
+        self._to("try", planned, attempt, tries=tried.tries + 1)
+        with self._not_counted_if_away(planned.id, attempt):
+            try:
+                repeated = tried.stage != "untried"
+                return self._begin_trial(planned, attempt, results, repeated=repeated)
+            except (NotMeasuredError, StoreError):
+                raise
+            except BenchlabError as error:
+                return self._failed(planned, attempt, error)
 
     def _collect(self, begun: Begun) -> TrialResult:
-        planned = next(found for found in self.plan.trials if found.id == begun.trial)
+        planned = self._planned(begun.trial)
         try:
             collected = trial.collect(
                 self.setup(planned),
@@ -337,7 +356,7 @@ class TrialSequence:
             self._to("measure", planned, begun.attempt)
             collected = self.recovery.whole(collected)
             result = self._keep(collected)
-        except (NotMeasuredError, StoreError):  # a store that is away is no fault of a trial
+        except (NotMeasuredError, StoreError):
             raise
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)
@@ -364,10 +383,6 @@ class TrialSequence:
         )
         self.state.to("wait for calm", calm=True)
 
-    def _tries(self, planned: PlannedTrial, attempt: int) -> int:
-        """How often the trial has been tried."""
-        return self.state.read().tried(planned.id, attempt).tries
-
     def _to(self, transition: str, planned: PlannedTrial, attempt: int, **facts: Any) -> None:
         self.state.to(transition, planned.side, trial=planned.id, attempt=attempt, **facts)
 
@@ -376,7 +391,8 @@ class TrialSequence:
         planned: PlannedTrial,
         attempt: int,
         results: Sequence[TrialResult],
-        tries: int,
+        *,
+        repeated: bool,
     ) -> Begun:
         deployment_of = self.plan.deployment_of
         of_side = [
@@ -388,7 +404,7 @@ class TrialSequence:
         # The plan's restores assume the plan's order, and that every earlier trial was executed.
         # Each deployment begins like the first one.
         out_of_plan = attempt > 1 or not of_side or not of_side[-1].executed
-        restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
+        restore = planned.restore or repeated or (out_of_plan and self.spec.restore != "never")
         state = self.state.read()
         begun = trial.begin(
             self.setup_at_rate(planned, results),
@@ -398,7 +414,7 @@ class TrialSequence:
             earlier=state.tried(planned.id, attempt).client,
             restore=restore,
             check_dataset=not state.side(planned.side).compared and (restore or not of_side),
-            repeated=tries > 1,
+            repeated=repeated,
             on_new=lambda: self._to("forget client", planned, attempt, client=None),
             on_phase=lambda phase: self._note_trial(planned, attempt, phase),
         )
@@ -407,7 +423,7 @@ class TrialSequence:
 
     def _failed(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
         """Store a trial as invalid if this was its last try; else raise TryFailedError."""
-        tries = self._tries(planned, attempt)
+        tries = self.state.read().tried(planned.id, attempt).tries
         room.tell_full(error, self.home, self.campaign.id, self.deployment)
         note = f"{planned.title}, try {tries} of {TRIES}: {error}"
         self._note("trial", "failed", note)

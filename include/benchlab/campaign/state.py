@@ -110,7 +110,8 @@ class TrialState:
     """The trial that is being measured, or was measured last.
 
     Attributes:
-        tries: how often it was tried, including this try.
+        tries: how often it was tried, including this try; without those that a store that was
+            away has ended.
         client: its client, if one was started.
     """
 

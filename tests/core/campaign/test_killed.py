@@ -14,8 +14,9 @@ import pytest
 from upath import UPath
 
 from benchlab import workloads
+from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.stages import CampaignRun
-from benchlab.campaign.state import TRANSITIONS, RunState, StateFile
+from benchlab.campaign.state import TRANSITIONS, TRIES, Begun, RunState, StateFile
 from benchlab.errors import (
     AwayError,
     NotMeasuredError,
@@ -336,6 +337,41 @@ def test_a_store_that_is_away_at_any_moment_costs_nothing(
     campaign.lose_the_store()
     assert campaign.run() == unkilled[0]
     assert campaign.losses > 100
+
+
+def _at_once(sequence: TrialSequence) -> None:
+    sequence.measure_next()
+
+
+def _in_halves(sequence: TrialSequence) -> None:
+    if isinstance(begun := sequence.begin_next(), Begun):
+        sequence.collect(begun)
+
+
+@pytest.mark.parametrize("measure", [_at_once, _in_halves])
+def test_a_store_that_is_away_again_and_again_costs_a_trial_no_try(
+    make: Callable[[str], Campaign], measure: Callable[[TrialSequence], None]
+) -> None:
+    """However often: the trial goes on with the client that it has, and is not invalid."""
+    campaign = make("none")
+    for stage in itertools.islice(campaign.stages(), 12):
+        campaign.repeat(stage)
+    campaign.lose_the_store()
+    tries = []
+    for number in itertools.count():
+        campaign.lost = itertools.count(-number)
+        try:
+            measure(campaign.opened().sequence)
+            break
+        except AwayError:
+            if (trial := campaign.state.read().trial) is not None:
+                tries.append(trial.tries)
+    campaign.lost = None
+    assert len(tries) > TRIES
+    assert {*tries} == {0}
+    (result,) = campaign.store.trials("c1")
+    assert result.valid
+    assert campaign.world.untimely == []
 
 
 def test_a_complete_campaign_is_not_measured_again(make: Callable[[str], Campaign]) -> None:
