@@ -235,6 +235,34 @@ register()
     assert (registered, done) == ("registered", "True")
 
 
+def test_a_campaign_that_waits_for_budget_or_quota_says_for_whom(ask: dict[str, str]) -> None:
+    """Once, however often its task asks, until somebody else holds it."""
+    lines = said(
+        ask,
+        """
+from benchlab.campaign.progress import ProgressLog
+from benchlab.campaign.stages import CampaignRun
+from benchlab.errors import LockHeldError
+holders = ["c0", "c0", "c8"]
+def register(self):
+    raise LockHeldError(
+        f"campaign {holders.pop(0)} holds 90.00 dollars until about 14:10 UTC. Wait for that")
+CampaignRun.register = register
+answer(chosen("Approve"))
+say([stages.register().is_done for _ in range(3)])
+steps, _ = ProgressLog(home.find().campaign("c1") / "progress.jsonl").read()
+for step in steps:
+    if step.is_wait:
+        say(step.stage, step.note)
+""",
+    )
+    assert lines == [
+        "[False, False, False]",
+        "register campaign c0 holds 90.00 dollars until about 14:10 UTC",
+        "register campaign c8 holds 90.00 dollars until about 14:10 UTC",
+    ]
+
+
 def test_a_failed_run_on_rented_hosts_is_repeated(ask: dict[str, str]) -> None:
     """As the same campaign if nothing was rented; else as another, of the same versions.
 

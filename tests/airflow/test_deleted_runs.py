@@ -111,6 +111,19 @@ def test_what_a_deleted_run_has_left_is_given_back(
     assert state == "failed its run was deleted in Airflow"
 
 
+def test_a_cluster_is_deleted_though_its_client_is_on_another_worker(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """It says what is left to do there; a campaign that rents nothing is left to its machine."""
+    there = '(state / "machine").write_text("worker-2\\nboot pid:[1]\\n")\n'
+    (_, done, again), state = looks(
+        airflow_env, tmp_path, f"{NOTED}{there}look()\nlook(20)\nlook()"
+    )
+    assert "1 cluster deleted, on its client's machine `benchlab give-back c1`" in done[0][0]
+    assert (done[1], again) == (0, ([], 0))
+    assert state == "failed its run was deleted in Airflow"
+
+
 @pytest.mark.parametrize(
     ("steps", "why"),
     [

@@ -169,17 +169,19 @@ def test_no_task_is_given_to_a_second_worker_or_shut_out_while_it_runs(
     (said,) = told(
         """
 from benchlab_airflow.dags import flow, queues
-from benchlab_airflow.local.airflow_home import CELERY, SETTINGS
+from benchlab_airflow.local.airflow_home import SETTINGS
+from tests.compose import celery_settings
 longest = max(flow.STAGE_LIMIT, flow.TRIAL_LIMIT).total_seconds()
 longest += float(SETTINGS["core"]["task_success_overtime"])
-limits = [CELERY["celery_broker_transport_options"]["visibility_timeout"],
-          CELERY["scheduler"]["task_queued_timeout"],
-          CELERY["execution_api"]["jwt_expiration_time"]]
-say(min(map(float, limits)) > longest, CELERY["operators"]["default_queue"] == queues.FLEET)
+found = celery_settings()
+limits = [float(value) for name, value in found.items() if name.endswith(
+    ("__VISIBILITY_TIMEOUT", "__TASK_QUEUED_TIMEOUT", "__JWT_EXPIRATION_TIME"))]
+say(len(limits), min(limits) > longest,
+    found["AIRFLOW__OPERATORS__DEFAULT_QUEUE"] == queues.FLEET)
 """,
         airflow_env,
     )
-    assert said == "True True"
+    assert said == "3 True True"
 
 
 def test_nothing_before_the_trials_is_skipped_over(dag: dict[str, Any]) -> None:

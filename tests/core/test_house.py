@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+import tests.compose
 from benchlab import targets
 from benchlab.cli.main import COMMANDS
 from benchlab.targets.local import TOOLS
@@ -31,7 +31,7 @@ from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 LOCKED = ("requirements", "requirements-celery", "requirements-logins", "requirements-dev")
-COMPOSE_FILE = ROOT / "docker-compose.yaml"
+COMPOSE_FILE = tests.compose.FILE
 
 
 def test_tests_run_in_the_background_as_in_front() -> None:
@@ -70,15 +70,7 @@ ONLY_IN_CONTAINERS = {
     "AIRFLOW__FAB__ENABLE_PROXY_FIX",
     # For workers beside the scheduler.
     "AIRFLOW__CELERY__BROKER_URL_CMD",
-    "AIRFLOW__CELERY__WORKER_PREFETCH_MULTIPLIER",
-    "AIRFLOW__CELERY__TASK_ACKS_LATE",
-    "AIRFLOW__CELERY__SYNC_PARALLELISM",
-    "AIRFLOW__CELERY__OPERATION_TIMEOUT",
-    "AIRFLOW__CELERY__TASK_PUBLISH_MAX_RETRIES",
-    "AIRFLOW__CELERY_BROKER_TRANSPORT_OPTIONS__VISIBILITY_TIMEOUT",
-    "AIRFLOW__OPERATORS__DEFAULT_QUEUE",
-    "AIRFLOW__SCHEDULER__TASK_QUEUED_TIMEOUT",
-    "AIRFLOW__EXECUTION_API__JWT_EXPIRATION_TIME",
+    *tests.compose.celery_settings(),
 }
 ADDRESSES = {"AIRFLOW__CORE__EXECUTION_API_SERVER_URL", "AIRFLOW__API__BASE_URL", "BENCHLAB_URL"}
 CAMPAIGNS = ("scheduler", "triggerer", "worker", "worker-local", "worker-release")
@@ -92,9 +84,7 @@ NOT_IN_CONTAINERS = {
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
     """docker-compose.yaml without any variable set, with the services of every profile."""
-    text = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", COMPOSE_FILE.read_text())
-    loaded: dict[str, Any] = yaml.safe_load(text)
-    return loaded
+    return tests.compose.compose()
 
 
 @pytest.fixture(scope="module")
@@ -573,21 +563,6 @@ def test_compose_configures_airflow_as_make_up_does(ours: dict[str, dict[str, An
         assert theirs == expected, name
     assert set(server["environment"]) >= ONLY_IN_CONTAINERS
     assert set(settings) >= NOT_IN_CONTAINERS
-
-
-def test_compose_configures_workers_as_the_house_does(ours: dict[str, dict[str, Any]]) -> None:
-    """Every setting of CeleryExecutor, in every service; the profile chooses the executor."""
-    from benchlab_airflow.local.airflow_home import CELERY
-
-    expected = {
-        f"AIRFLOW__{section.upper()}__{option.upper()}": value
-        for section, options in CELERY.items()
-        if section != "core"
-        for option, value in options.items()
-    }
-    for name, service in ours.items():
-        theirs = {key: str(value) for key, value in service["environment"].items()}
-        assert {key: theirs.get(key) for key in expected} == expected, name
 
 
 def test_compose_names_options_that_airflow_has(compose: dict[str, Any], tmp_path: Path) -> None:

@@ -19,9 +19,10 @@ import yaml
 
 from benchlab.hosts.executor import end_tagged
 from benchlab.results.store import Store
-from benchlab_airflow.local.airflow_home import CELERY, AirflowHome
+from benchlab_airflow.local.airflow_home import AirflowHome
 from benchlab_airflow.local.services import COMMANDS, TAG
 from tests import postgresql
+from tests.compose import celery_settings
 from tests.machine import PROJECT, Machine, let_neighbours_be, machine_in, ports_of_target
 from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, process_in_trial, wait
@@ -137,15 +138,12 @@ def _running(machine: Machine, database: postgresql.Server) -> Iterator[Team]:
     airflow, port, broker_port = AirflowHome(machine.here.root), free_port(), free_port()
     airflow.ensure()
     results = database.url.rpartition("/")[0] + "/template1"
-    settings = {
-        f"AIRFLOW__{section}__{key}".upper(): value
-        for section, options in CELERY.items()
-        for key, value in options.items()
-    }
     environment = {
         **machine.environment,
         **airflow.environment(port),
-        **settings,
+        **celery_settings(),
+        "AIRFLOW__CORE__EXECUTOR": "CeleryExecutor",
+        "AIRFLOW__CORE__PARALLELISM": "64",
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": database.url,
         "AIRFLOW__CELERY__BROKER_URL": f"redis://127.0.0.1:{broker_port}/0",
         "BENCHLAB_STORE_URL": results,

@@ -23,6 +23,7 @@ from benchlab.plan.steps import Stage
 _BETWEEN = " · "
 # At this many characters a part can still be recognized: `candidate`, `12 threads`, `oltp_upd…`.
 _SHORTEST = 9
+_WAITS = ("wait for approval", "wait until it is free")
 # Characters of a note that are shown; the log has a tool's full output.
 _LONGEST_NOTE = 400
 
@@ -54,6 +55,11 @@ class ProgressNote:
     def remark(self) -> Said:
         """The note, as a message if there is one, else as English text."""
         return self.said or self.note
+
+    @property
+    def is_wait(self) -> bool:
+        """Whether the campaign waits for a person, or for another campaign."""
+        return self.phase in _WAITS
 
     def line(self, left_s: float | None, width: int | None = None) -> str:
         """The step as one line for people: ``trial 3 of 8 · candidate · run · 5 min 02 s left``.
@@ -130,7 +136,9 @@ class TimeLeft:
 
     def see(self, step: ProgressNote) -> None:
         """Take a step into account."""
-        if self._begin is None:
+        if step.is_wait:  # nobody knows how long; the plan's time begins afterwards
+            self._begin = None
+        elif self._begin is None:
             self._begin = step.at
         if step.done is None or step.total is None:
             return
@@ -140,7 +148,7 @@ class TimeLeft:
             self._latest = (step.at, step.done, step.total)
 
     def seconds(self, now: float | None = None) -> float | None:
-        """Seconds left at ``now`` (since the epoch); None before the first step."""
+        """Seconds left at ``now`` (since the epoch); None before the first step, and in a wait."""
         now = time.time() if now is None else now
         if self._begin is None:
             return None

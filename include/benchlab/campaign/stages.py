@@ -239,12 +239,12 @@ class CampaignRun(StoredCampaign):
         self._refuse_if_ended()
         self._refuse_if_nothing_is_left()
         room.refuse_full(self.home, self.campaign.id)
-        self.note("register", "check the machine")
         self._when_free(wait, lambda: money.reserve(self, self.target))
         acquired = False
         try:
             dead = self._when_free(wait, lambda: self.target.acquire(self.campaign.origin))
             acquired = True
+            self.note("register", "check the machine")
             if dead is not None:
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
             self.target.interrupt()  # what an interrupted try of this campaign left
@@ -268,16 +268,20 @@ class CampaignRun(StoredCampaign):
 
     def _when_free(self, wait: bool, take: Callable[[], Taking]) -> Taking:
         """Take what another campaign may hold: the target's lock, or budget and quota."""
-        said = None
         while True:
             try:
                 return take()
             except LockHeldError as error:
                 if not wait or isinstance(error, AtWorkError):
                     raise
-                if (why := str(error).partition(". ")[0]) != said:
-                    self.note("register", "wait until it is free", said := why)
+                self.note_waiting(error)
             time.sleep(FREE_PAUSE_S)
+
+    def note_waiting(self, error: LockHeldError) -> None:
+        """Note who holds what, and until when; once, though a task that waits asks anew."""
+        why, steps = str(error).partition(". ")[0], self.progress.read()[0]
+        if not steps or not steps[-1].is_wait or steps[-1].note != why:
+            self.note("register", "wait until it is free", why)
 
     def provision(self, *, replacing: bool = False) -> None:
         """Get hosts and servers ready, choose the client, and store the facts of both.

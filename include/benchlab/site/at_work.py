@@ -76,7 +76,7 @@ def at_work(site: Site, campaign: Campaign) -> AtWork:
     seconds = estimate.seconds(site.now.timestamp())
     spec = campaign.report_type
     patience = _SILENCE + 2 * timedelta(seconds=spec.seconds + spec.warmup_seconds)
-    if last and last.stage == "approve":
+    if last and last.is_wait:
         patience = timedelta(days=APPROVAL_DAYS)
     return AtWork(
         campaign=campaign,

@@ -277,6 +277,7 @@ def register() -> PokeReturnValue:
             raise  # waiting would not help
         except LockHeldError as error:
             log.info("waiting: %s", error)
+            work.note_waiting(error)
             return PokeReturnValue(is_done=False)
     return PokeReturnValue(is_done=True)
 

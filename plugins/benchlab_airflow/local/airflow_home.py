@@ -113,37 +113,6 @@ SETTINGS: dict[str, dict[str, str]] = {
 }
 
 
-# What workers on several machines need in addition; docker-compose.yaml has it in its profile
-# `celery`. A task of a trial is in the queue of its machine's only worker, and may take a day.
-CELERY: dict[str, dict[str, str]] = {
-    "core": {
-        "executor": "CeleryExecutor",
-        # Tasks in queues count, too. The workers' own concurrency is the limit.
-        "parallelism": "64",
-    },
-    # Of what has no queue of its own in benchlab_airflow/dags/queues.py.
-    "operators": {"default_queue": "fleet"},
-    "celery": {
-        # A second task of the same worker stays in the queue, where another worker may take it, and
-        # one that ends with its worker is not lost.
-        "worker_prefetch_multiplier": "1",
-        "task_acks_late": "True",
-        # By default as many processes as cores send tasks, each of the scheduler's size.
-        "sync_parallelism": "1",
-        # A scheduler that sends a task tries for a minute, while the queue's server is restarted.
-        "operation_timeout": "10",
-        "task_publish_max_retries": "120",
-    },
-    # Redis gives a task that has not ended by then to a second worker, whatever the first one does:
-    # longer than STAGE_LIMIT and TRIAL_LIMIT of benchlab_airflow/dags/flow.py.
-    "celery_broker_transport_options": {"visibility_timeout": "100800"},
-    # A task may wait for its worker until a trial has ended. This is also for how long a task in
-    # the queue is let in by the API server; its token as it runs has a limit of its own.
-    "scheduler": {"task_queued_timeout": "100800"},
-    "execution_api": {"jwt_expiration_time": "100800"},
-}
-
-
 class AirflowHomeError(BenchlabError):
     """The Airflow home could not be prepared; the message says what to do."""
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from benchlab import targets
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import TargetError, noting
+from benchlab.errors import ElsewhereError, TargetError, noting
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.language import message
 from benchlab.results.records import GIVE_BACK
-from benchlab.targets import fleet_files
+from benchlab.targets import fleet_files, tidb_cloud
 from benchlab.targets.ec2.reaper import ReaperError
+from benchlab.targets.target import Taken
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
@@ -68,7 +69,7 @@ def end(
         with noting(faults, f"campaign {state.name}, whose DAG run was deleted: "):
             if fleet_files.driven(state):
                 continue
-            done = targets.give_back(home, state.name, access)
+            done = _give_back(home, state, access)
             said.append(f"Campaign {state.name}, whose DAG run was deleted, is given back: {done}.")
             say(said[-1])
             _record(home, open_store, state.name, done)
@@ -76,6 +77,19 @@ def end(
     if faults:
         raise ReaperError(faults, said)
     return said
+
+
+def _give_back(home: Home, state: Path, access: Access) -> str:
+    try:
+        return targets.give_back(home, state.name, access)
+    except ElsewhereError:
+        if not (state / fleet_files.CLUSTER_FILE).exists():
+            raise
+    # What costs money can be ended from here; without its cluster a client soon ends by itself.
+    returned = tidb_cloud.Target.return_others(Taken(home, state.name, access))
+    return ", ".join(
+        [*returned, f"on its client's machine `benchlab give-back {state.name}` does the rest"]
+    )
 
 
 def _is_left(state: Path, exists: Callable[[str, str], bool]) -> bool:

@@ -324,7 +324,7 @@ def test_after_the_last_trial_all_trials_are_measured(made: Made) -> None:
 
 
 def test_why_a_campaign_waits_is_said_in_the_readers_language(made: Made) -> None:
-    """For a calm machine; for a person, which is no silence until nobody may answer any more."""
+    """For a calm machine; for a person or other campaigns, which is no silence for days."""
     made.add(state="running", measured=0)
     log = ProgressLog(made.home.campaign("c1") / "progress.jsonl")
     busy = message("calm-busy", host="tikv-1", share="93%", most="10%")
@@ -344,6 +344,11 @@ def test_why_a_campaign_waits_is_said_in_the_readers_language(made: Made) -> Non
     assert "等待有人批准约 61.20 美元" in read("zh")
     assert "silent for a long time" not in read("en", days=2.9)
     assert "silent for a long time" in read("en", days=3.1)
+    said = "campaign c0 holds 90.00 dollars until about 14:10 UTC"
+    log.note("register", "wait until it is free", said)
+    assert read("en").count(said) == 2
+    assert "min left" not in read("en"), "nobody knows how long it waits"
+    assert "silent for a long time" not in read("en", days=0.4)
     site = made.site()
     listed = text(shown(site, campaigns_page.campaigns(site, Filter())))
     assert "in progress" in listed
