@@ -153,6 +153,26 @@ def test_another_airflow_stays_out(home: AirflowHome, monkeypatch: pytest.Monkey
     assert environment["AIRFLOW_CONN_RESULTS"] == "mysql://results/benchlab"
 
 
+def test_what_an_operator_adds_is_set_as_in_containers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Variables of services.env, such as another auth manager, and the address that people use."""
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "services.env").write_text(
+        "# people\nAIRFLOW__CORE__AUTH_MANAGER=a.FabAuthManager\n\n"
+        '#BENCHLAB_LOGIN_ISSUER=x\nBENCHLAB_LOGIN_ROLES={"a=b": ["User"]}\nBENCHLAB_URL=https://b\n'
+    )
+    monkeypatch.setenv("BENCHLAB_PROJECT", str(tmp_path))
+    environment = AirflowHome(tmp_path / "home").environment(port=8099)
+    assert environment["AIRFLOW__CORE__AUTH_MANAGER"] == "a.FabAuthManager"
+    assert environment["BENCHLAB_LOGIN_ROLES"] == '{"a=b": ["User"]}'
+    assert environment["AIRFLOW__API__BASE_URL"] == "https://b"
+    assert environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"].startswith(
+        "http://127.0.0.1:8099/"
+    )
+    assert "BENCHLAB_LOGIN_ISSUER" not in environment
+
+
 def test_a_proxy_is_not_asked_for_loopback(
     home: AirflowHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:

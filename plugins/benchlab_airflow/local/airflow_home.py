@@ -41,6 +41,7 @@ USER = "admin"
 LOOPBACK = "127.0.0.1"
 PORT_VARIABLE = "AIRFLOW__API__PORT"
 BASE_URL = "AIRFLOW__API__BASE_URL"
+AUTH_MANAGER = "AIRFLOW__CORE__AUTH_MANAGER"
 
 # Each value that differs from Airflow's default, and why. `_write_config` adds paths and secrets.
 SETTINGS: dict[str, dict[str, str]] = {
@@ -161,6 +162,7 @@ class AirflowHome:
             # production database. Its Connections and variables (AIRFLOW_CONN_*, AIRFLOW_VAR_*)
             # are kept.
             **{key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW__")},
+            **_chosen(benchlab_home.find().configs / "services.env"),
             "AIRFLOW_HOME": str(self.root),
             "AIRFLOW_CONFIG": str(self.config_file),
             "BENCHLAB_HOME": str(self.home),
@@ -179,7 +181,7 @@ class AirflowHome:
         if port is not None:
             address = f"http://{LOOPBACK}:{port}"
             environment[PORT_VARIABLE] = str(port)
-            environment[BASE_URL] = address
+            environment[BASE_URL] = environment.get("BENCHLAB_URL") or address
             environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] = f"{address}/execution/"
         return environment
 
@@ -216,6 +218,7 @@ class AirflowHome:
             ("core", "dags_folder"): project / "dags",
             ("core", "plugins_folder"): project / "plugins",
             ("core", "simple_auth_manager_passwords_file"): self.password_file,
+            ("fab", "config_file"): project / "plugins" / "benchlab_airflow" / "logins.py",
             # Five processes write to one SQLite file: wait for the lock rather than fail.
             ("database", "sql_alchemy_conn"): f"sqlite:///{self.database}?timeout=60",
             ("logging", "base_log_folder"): self.root / "logs",
@@ -245,12 +248,13 @@ class AirflowHome:
         return {place: known.get(*place, fallback="") or secret for place, secret in made.items()}
 
     def _migrate(self) -> None:
-        """Create or upgrade the database, once per version of Airflow."""
+        """Create or upgrade the database, once per version of Airflow and auth manager."""
         stamp = self.root / "schema-version"
-        wanted = version("apache-airflow-core")
+        manager = self.environment().get(AUTH_MANAGER, "")  # has tables of its own
+        wanted = f"{version('apache-airflow-core')} {manager}".strip()
         if self.database.exists() and stamp.exists() and stamp.read_text().strip() == wanted:
             return
-        empty, is_new = _empty_database(), not self.database.exists()
+        empty, is_new = _empty_database(manager), not self.database.exists()
         if is_new and empty.exists():
             part = self.database.with_name("airflow.db.new")
             shutil.copyfile(empty, part)
@@ -287,11 +291,20 @@ class AirflowHome:
             )
 
 
-def _empty_database() -> Path:
+def _chosen(path: Path) -> dict[str, str]:
+    """The variables of ``services.env``, which containers read as well; {} without the file."""
+    if not path.exists():
+        return {}
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _empty_database(manager: str) -> Path:
     """The path of an empty metadata database that the installation's Airflow homes copy.
 
-    Airflow takes ten seconds to create one. Its tables depend on the installed Airflow packages,
-    and so does the name.
+    Airflow takes ten seconds to create one. Its tables depend on the installed Airflow packages and
+    the auth manager, and so does the name.
     """
     packages = sorted(
         f"{package.name} {package.version}"
@@ -300,7 +313,7 @@ def _empty_database() -> Path:
     )
     folder = benchlab_home.find().root / "airflow-empty"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / f"{hashlib.sha256(repr(packages).encode()).hexdigest()[:16]}.db"
+    return folder / f"{hashlib.sha256(repr([*packages, manager]).encode()).hexdigest()[:16]}.db"
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -38,7 +38,14 @@ from benchlab.errors import BenchlabError, meaning_of
 from benchlab.hosts.executor import tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.results import store
-from benchlab_airflow.local.airflow_home import LOOPBACK, PORT_VARIABLE, USER, AirflowHome
+from benchlab_airflow.local.airflow_home import (
+    AUTH_MANAGER,
+    BASE_URL,
+    LOOPBACK,
+    PORT_VARIABLE,
+    USER,
+    AirflowHome,
+)
 
 TAG = "BENCHLAB_SERVICES"
 DEFAULT_PORT = 8080
@@ -222,8 +229,12 @@ class Services:
 
     def _announce(self, port: int) -> None:
         """Print address and login, to the terminal only, never to a log."""
-        self.say(f"\nAirflow:   http://{LOOPBACK}:{port}")
-        self.say(f"User:      {USER}\nPassword:  {self.airflow.password()}")
+        environment = self.airflow.environment(port)
+        self.say(f"\nAirflow:   {environment[BASE_URL]}")
+        if AUTH_MANAGER in environment:
+            self.say("People:    bin/airflow users list")
+        else:
+            self.say(f"User:      {USER}\nPassword:  {self.airflow.password()}")
         self.say("Stop it with: make down")
 
     def _states(self) -> dict[str, str]:
