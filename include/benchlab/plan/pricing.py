@@ -214,7 +214,7 @@ def _price(cells: Row, where: str) -> Price:
     if empty := next((name for name in COLUMNS if name != "vcpu" and not cells[name]), None):
         raise SpecError(f"{where}: {empty}: empty")
     vcpu = cells["vcpu"]
-    if vcpu and (not vcpu.isdecimal() or int(vcpu) < 1):
+    if vcpu and (not vcpu.isdecimal() or len(vcpu) > 6 or int(vcpu) < 1):
         raise SpecError(f"{where}: vcpu: {vcpu!r} is not a whole number of at least 1")
     try:
         as_of = date.fromisoformat(cells["as_of"])

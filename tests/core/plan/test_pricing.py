@@ -127,6 +127,7 @@ def test_a_missing_price_says_what_to_add(tmp_path: Path) -> None:
         ("m5.large,us-west-2,2,,2025-01-15,x", "usd_per_hour: empty"),
         ("m5.large,us-west-2,two,0.1,2025-01-15,x", "vcpu: 'two'"),
         ("m5.large,us-west-2,0,0.1,2025-01-15,x", "vcpu: '0'"),
+        ("m5.large,us-west-2," + "1" * 5000 + ",0.1,2025-01-15,x", "vcpu: '1111"),
         ("m5.large,us-west-2,2,0.1,last week,x", "as_of: 'last week'"),
         ("m5.large,us-west-2,2,0.1,2025-01-15", "source: empty"),
         ("m5.large,us-west-2,2,0.1,2025-01-15,x,y", "more than 6 columns"),
