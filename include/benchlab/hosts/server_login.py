@@ -129,7 +129,7 @@ def refuse_incomplete(
         if not value:
             raise fault(connection, f"{name}: missing")
         _refuse_no_line(connection, name, value)
-    if port and not (str(port).isdecimal() and 0 < int(port) < 65536):
+    if port and not (str(port).isdecimal() and len(str(port)) < 6 and 0 < int(port) < 65536):
         raise fault(connection, "port: not a number from 1 to 65535")
 
 

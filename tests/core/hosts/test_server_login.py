@@ -56,6 +56,7 @@ def test_json_and_a_uri_say_the_same(tmp_path: Path) -> None:
         ("mysql://u:hunter2@d%0Ab", "host: has a line break"),
         (f"mysql://u:hunter2{'x' * 4096}@db", "password: is longer than 1,000 characters"),
         ("mysql://u:hunter2@db:port", "port: not a number from 1 to 65535"),
+        ("mysql://u:hunter2@db:" + "1" * 5000, "port: not a number from 1 to 65535"),
         ("mysql://u:hunter2@d%3Bb", "host: not a host name or an address"),
         ("mysql://u:hunter2@db?ssl_mode=PREFERRED", "write DISABLED, REQUIRED or VERIFY_IDENTITY"),
         ("mysql://u:hunter2@db?ssl_mode=VERIFY_IDENTITY", "extra.ssl.ca: missing"),
