@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import pydantic
 
-from benchlab.errors import BenchlabError, TargetError, meaning_of
+from benchlab.errors import BenchlabError, TargetError, UnreachableError, meaning_of
 
 Role = Literal["pd", "tikv", "tidb", "client"]
 ROLES: tuple[Role, ...] = ("pd", "tikv", "tidb", "client")
@@ -94,8 +94,10 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
         ``on_all(fleet.hosts, lambda host: executor_of(host).end_processes())``
 
     Raises:
-        BenchlabError: names every host on which it failed, and why. A single failure is raised
-            unchanged; so is the first of several if it is not a BenchlabError.
+        BenchlabError: names every host on which it failed, and why; an UnreachableError if none of
+            these could be reached, as then it is perhaps this machine's own link, which may come
+            back. A single failure is raised unchanged; so is the first of several if it is not a
+            BenchlabError.
     """
     results, failures = at_once({host.name: partial(work, host) for host in hosts})
     if not failures:
@@ -107,7 +109,9 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
     whole = {name: str(error).removeprefix(f"{name}: ") for name, error in failures.items()}
     text = "\n".join(f"{name}: {said}" for name, said in whole.items())
     number = len(failures) + len(results)
-    raise TargetError(f"failed on {len(failures)} of {number} hosts:\n{text}") from first
+    is_link = all(isinstance(error, UnreachableError) for error in failures.values())
+    kind = UnreachableError if is_link else TargetError
+    raise kind(f"failed on {len(failures)} of {number} hosts:\n{text}") from first
 
 
 def try_on_all(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -80,7 +80,7 @@ def test_one_disk_of_this_machine_is_told_once(
     home.campaign("c1").mkdir(parents=True)
     deployment = fakes.FakeDeployment(plans.plan(), fakes.FakeExecutor())
     deployment.executor = LocalExecutor(home.campaign("c1"), "c1")  # type: ignore[assignment]
-    usage = namedtuple("usage", "total used free")(2**40, 2**40, 0)
+    usage = SimpleNamespace(total=2**40, used=2**40, free=0)
     monkeypatch.setattr("benchlab.hosts.executor.shutil.disk_usage", lambda _: usage)
     error = EngineError("sbtest1 holds 43249 rows after the load, expected 100000")
     room.tell_full(error, home, "c1", deployment)
