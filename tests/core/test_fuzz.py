@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchlab.engines import mariadb_counts
-from benchlab.engines.tidb import leaders, mirror, topology
-from benchlab.errors import EngineError, SpecError
+from benchlab.engines.tidb import leaders, mirror, tiup, topology
+from benchlab.errors import CommandError, EngineError, SpecError
 from benchlab.results import pprof
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +54,9 @@ def test_mutations_of_real_inputs_are_read_or_refused(tmp_path: Path, mutations:
             "`tiup cluster show-config`: prints no topology",
             id="no topology",
         ),
+        pytest.param(
+            lambda: tiup.read_list('{"clusters": ' + "[" * 5000), CommandError, "no JSON", id="deep"
+        ),
     ],
 )
 def test_what_fuzzing_found_is_refused_in_plain_words(
@@ -74,3 +77,9 @@ def test_a_line_of_a_list_of_versions_that_was_cut_is_a_name() -> None:
     """TiUP shows the nightly as a link to what it stands for, which may be missing."""
     listed = f"{'  '.join(mirror.COLUMNS)}\nnightly ->\n"
     assert mirror.read(listed).others == ("nightly",)
+
+
+def test_a_version_whose_day_is_none_is_not_dated() -> None:
+    """Its name is kept, as of other builds without a day."""
+    listed = f"{'  '.join(mirror.COLUMNS)}\nv8.5.3  YES  2025-99-14T02:33:25Z  linux/amd64\n"
+    assert mirror.read(listed) == mirror.Mirror((), ("v8.5.3",))

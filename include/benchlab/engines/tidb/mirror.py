@@ -65,12 +65,19 @@ def read(text: str) -> Mirror:
         )
     releases, others = list[tuple[Version, date]](), list[str]()
     for words in lines[lines.index(COLUMNS) + 1 :]:
-        day = next((match[1] for word in words if (match := _DAY.fullmatch(word))), None)
+        day = next(filter(None, map(_day_of, words)), None)
         if day is not None and _RELEASE.fullmatch(words[0]):
-            releases.append((versions.parse(words[0]), date.fromisoformat(day)))
+            releases.append((versions.parse(words[0]), day))
         elif words and words[0].strip("-"):  # not the line of dashes
             others.append(((words[1:2] == ["->"] and words[2:3]) or words)[0])
     return Mirror(tuple(releases), tuple(dict.fromkeys(others)))
+
+
+def _day_of(word: str) -> date | None:
+    try:
+        return date.fromisoformat(match[1]) if (match := _DAY.fullmatch(word)) else None
+    except ValueError:  # such as the 30th of February
+        return None
 
 
 def nightly(tiup: str, home: Path, components: Sequence[str], platform: str) -> Nightly:

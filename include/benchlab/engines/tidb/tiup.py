@@ -228,8 +228,9 @@ def read_list(text: str) -> list[str]:
     try:
         document, _ = json.JSONDecoder().raw_decode(text, text.find("{"))
         return [entry["name"] for entry in document["clusters"]]
-    except (ValueError, LookupError, TypeError) as error:
-        fault = "no JSON" if isinstance(error, ValueError) else "no list of clusters with names"
+    except (ValueError, RecursionError, LookupError, TypeError) as error:
+        is_json = isinstance(error, LookupError | TypeError)
+        fault = "no list of clusters with names" if is_json else "no JSON"
         raise CommandError(
             "the client host", "tiup cluster list --format json", 0, text, f"this is {fault}"
         ) from error
