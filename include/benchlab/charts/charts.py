@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -76,7 +76,8 @@ def forest(
     for css, x, text in zip(("tick end", "tick"), (zero - 8, zero + 8), ends, strict=False):
         picture.text(css, x, _TOP - 10, text)
     for number, row in enumerate(rows):
-        with picture.group(row.kind):
+        said = " ".join(part for part in (f"{row.label}:", row.word, row.told) if part)
+        with picture.group(row.kind, said):
             _forest_row(picture, row, _TOP + tall * (number + 0.5), scale)
     return picture
 
@@ -164,7 +165,7 @@ def waterfall(first: str, steps: Sequence[Step], last: Step, numbers: Numbers) -
         top = _STEP * number
         picture.text("name over", 12, top + 10, step.label)
         picture.text("end over", picture.width - 12, top + 10, step.told)
-        with picture.group(step.kind):
+        with picture.group(step.kind, f"{step.label}: {step.told}"):
             ends = sorted((scale(percent(start)), scale(row.estimate or 0.0)))
             picture.box("step", ends[0], top + 16, max(ends[1], ends[0] + 1), top + 28)
             _span(picture, row.interval, top + 22, scale)
@@ -173,11 +174,17 @@ def waterfall(first: str, steps: Sequence[Step], last: Step, numbers: Numbers) -
 
 @dataclass(frozen=True)
 class Curve:
-    """One side's means by thread count, and the values of single rounds; ``series``: its class."""
+    """One side's means by thread count, and the values of single rounds.
+
+    Attributes:
+        series: its class.
+        said: what each mean says to who points at it.
+    """
 
     series: str
     means: Sequence[float | None]
     rounds: Sequence[Iterable[float]]
+    said: Sequence[str]
 
 
 def curves(
@@ -211,9 +218,10 @@ def curves(
                 picture.marker(line.series, x + beside, scale(value), 2.6, "round")
     for line in lines:
         picture.path(f"line {line.series}", path(zip(places, line.means, strict=True), scale))
-        for x, mean in zip(places, line.means, strict=True):
+        for x, mean, said in zip(places, line.means, line.said, strict=True):
             if mean is not None:
-                picture.marker(line.series, x, scale(mean))
+                with picture.group(title=said):
+                    picture.marker(line.series, x, scale(mean))
     return picture
 
 
@@ -239,11 +247,13 @@ class Strip:
 
     Attributes:
         lines: by series, such as ``baseline``.
+        names: what each series is called.
         most: the top of its axis; None: a little above the largest value.
     """
 
     title: str
     lines: Mapping[Any, Line]
+    names: Mapping[Any, str]
     most: float | None = None
 
 
@@ -262,19 +272,21 @@ def strips(
         return None
     left, right = 80.0, 980.0
     time = Scale(0, max(seconds, 1), left, right)
-    picture = Picture(1000, (26 + tall) * len(known) + 40, "strips")
+    data = {"across": f"{time.low:g} {time.high:g} {left:g} {right:g}", "unit": "s"}
+    picture = Picture(1000, (26 + tall) * len(known) + 40, "strips", data=data)
     ticks = value_ticks(time, numbers, 10)
+    with picture.group("ticks"):
+        picture.columns(ticks, picture.height - 40, 26)
     for number, one in enumerate(known):
         bottom = (26.0 + tall) * (number + 1)
         picture.text("name", left, bottom - tall - 8, one.title)
         scale = Scale(0, one.most or 1.08 * max(_values(one)) or 1.0, bottom, bottom - tall)
-        for x, _ in ticks:
-            picture.line("grid", x, bottom - tall, x, bottom)
         picture.rows(value_ticks(scale, numbers, 3), left, right)
-        for series, line in one.lines.items():
-            pixels = ((time(t), value) for t, value in _thinned(line))
-            picture.path(f"line thin {series}", path(pixels, scale))
-    picture.columns(ticks, picture.height - 40)
+        lines = {
+            series: [(time(t), value) for t, value in _thinned(line)]
+            for series, line in one.lines.items()
+        }
+        _lines(picture, one, lines, scale)
     picture.text("tick middle", (left + right) / 2, picture.height - 6, foot)
     return picture
 
@@ -291,14 +303,26 @@ def sparklines(metrics: Iterable[Strip], numbers: Numbers) -> Picture:
         most = one.most or max(values, default=0.0)
         if values and not one.most:
             picture.text("tick", 0, top + 9, numbers.whole(most))
-        scale = Scale(0, most or 1.0, bottom, top)
-        for series, line in one.lines.items():
-            step = (right - left) / max(len(line), 1)
-            pixels = [(round(left + (n + 0.5) * step), v) for n, (_, v) in enumerate(line)]
-            if most and (d := path(pixels, scale)):
-                picture.path(f"line thin {series}", d)
+        step = (right - left) / max(1, *map(len, one.lines.values()))
+        lines = {
+            series: [(round(left + (n + 0.5) * step), v) for n, (_, v) in enumerate(line)]
+            for series, line in one.lines.items()
+        }
+        if most:
+            _lines(picture, one, lines, Scale(0, most, bottom, top))
         top = bottom + 6
     return picture
+
+
+def _lines(picture: Picture, one: Strip, lines: Mapping[Any, Line], scale: Scale) -> None:
+    """The lines of a strip, in pixels across, with what a script needs to read their values."""
+    ends = " ".join(f"{end:.6g}" for end in (scale.low, scale.high, scale.start, scale.end))
+    finer = replace(scale, decimals=2)
+    with picture.group("zooms", strip=ends, name=one.title):
+        for series, line in lines.items():
+            if d := path(line, finer):
+                with picture.group(title=one.names[series]):
+                    picture.path(f"line thin {series}", d)
 
 
 def _values(one: Strip) -> list[float]:

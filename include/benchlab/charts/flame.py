@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
-from importlib import resources
 from typing import NamedTuple
 
-from benchlab.charts.picture import Picture, text_width
+from benchlab.charts.picture import Picture, script, text_width
 
 _WIDTH, _ROW, _EDGE = 1200.0, 17, 12.0
 LEAST = 0.001
@@ -47,12 +45,6 @@ class Labels(NamedTuple):
     found: str
 
 
-@cache
-def script() -> str:
-    """What makes flame graphs of a page searchable, and zooms them."""
-    return resources.files("benchlab.charts").joinpath("flame.js").read_text("utf-8")
-
-
 def flame(
     stacks: Mapping[tuple[str, ...], tuple[float, float]],
     labels: Labels,
@@ -73,7 +65,7 @@ def flame(
     whole = below[-1]
     depth = 1 + max((len(stack) for stack, _ in rows if rows), default=1)
     words = {"find": labels.find, "found": labels.found}
-    picture = Picture(_WIDTH, 84 + _ROW * depth, "flame", script(), words)
+    picture = Picture(_WIDTH, 84 + _ROW * depth, "flame", script("flame"), words)
     picture.text("title", _EDGE, 26, labels.title)
     picture.text("remark", _EDGE, 46, labels.remark)
     _legend(picture, labels.legend)

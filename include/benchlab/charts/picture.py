@@ -41,18 +41,20 @@ class Scale:
     Attributes:
         low, high: the values at both ends; they differ.
         start, end: their pixels; ``start`` is larger on a vertical axis.
+        decimals: of a pixel.
     """
 
     low: float
     high: float
     start: float
     end: float
+    decimals: int = 1
 
     def __call__(self, value: float) -> float:
-        """The pixel of a value, to a tenth; values beyond an end are moved to it."""
+        """The pixel of a value, to a tenth unless told otherwise; values beyond an end are moved to it."""
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
-        return round(self.start + share * (self.end - self.start), 1)
+        return round(self.start + share * (self.end - self.start), self.decimals)
 
     def ticks(self, most: int = 6) -> list[float]:
         """About ``most`` round values on the scale, 1, 2 or 5 times a power of 10 apart."""
@@ -294,6 +296,12 @@ def write(path: Path, picture: Picture) -> None:
         path.write_bytes(picture.file())
     except OSError as error:
         raise SpecError(f"--picture {path}: cannot be written: {meaning_of(error)}") from error
+
+
+@cache
+def script(name: str) -> str:
+    """What a page loads: ``charts`` for values and zoom, ``flame`` for flame graphs."""
+    return resources.files("benchlab.charts").joinpath(f"{name}.js").read_text("utf-8")
 
 
 @cache

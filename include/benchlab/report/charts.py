@@ -166,14 +166,27 @@ def of_workload(report: Report, section: Section) -> list[tuple[str, Picture]]:
 
 def _curves(report: Report, section: Section, metric: str) -> Picture:
     cells = sorted(section.figures.cells, key=lambda cell: cell.threads)
+    say, numbers = report.language.say, report.numbers
+    threads = [numbers.whole(cell.threads) for cell in cells]
 
     def curve(side: Side) -> Curve:
         sides = [cell.sides[side] for cell in cells]
         means = [one.means[metric] for one in sides]
-        return Curve(side, means, [one.by_round(metric).values() for one in sides])
+        rounds = [one.by_round(metric).values() for one in sides]
+        label = report.sides[side].label
+        said = [
+            say(
+                "chart-mean",
+                label=label,
+                threads=count,
+                mean=numbers.digits(mean, 4),
+                low=numbers.digits(min(of_round, default=None), 4),
+                high=numbers.digits(max(of_round, default=None), 4),
+            )
+            for count, mean, of_round in zip(threads, means, rounds, strict=True)
+        ]
+        return Curve(side, means, rounds, said)
 
-    say, numbers = report.language.say, report.numbers
-    threads = [numbers.whole(cell.threads) for cell in cells]
     lines = [curve(side) for side in report.sides]
     return curves(lines, threads, numbers, say("chart-threads"), say("chart-no-trial"))
 
@@ -238,6 +251,7 @@ def series(report: Report, metric: str, pair: PairSeries) -> Picture:
         Strip(
             title,
             {side: [*enumerate(getattr(one, name))] for side, one in sorted(pair.sides.items())},
+            dict(legend(report)),
             most,
         )
         for name, title, most in (

@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from benchlab.campaign.progress import ProgressNote
-from benchlab.charts.flame import script
+from benchlab.charts.picture import script
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.language import Language, codes, load, side_name
@@ -210,7 +210,8 @@ def assets() -> dict[str, bytes]:
     """The files that pages load, by name: style sheets and scripts."""
     folder = resources.files("benchlab.site").joinpath("assets")
     files = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
-    return {"page.css": pages.style().encode(), "flame.js": script().encode(), **files}
+    scripts = {f"{name}.js": script(name).encode() for name in ("charts", "flame")}
+    return {"page.css": pages.style().encode(), **scripts, **files}
 
 
 @cache

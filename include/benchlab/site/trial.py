@@ -177,15 +177,16 @@ def _details(
     )
     sides = {result.trial.side: result for result in (ours, partner) if result is not None}
     ordered = {side: sides[side] for side in campaign.plan.sides if side in sides}
+    language = language_of(site, campaign)
     client, client_gaps = _read(site, ordered, "series", table)
     of_hosts, host_gaps = _read(site, ordered, "hosts", table)
     counted, count_gaps = _read(site, ordered, "counts", counts.read)
     return {
         "partner": partner,
-        "sides": [(side, _label(campaign, side, language_of(site, campaign))) for side in ordered],
+        "sides": [(side, _label(campaign, side, language)) for side in ordered],
         "figures": _figures(campaign.plan, ordered, Numbers(site.language)),
-        "client": _of_client(campaign.plan, client, ours.trial.seconds, site.language),
-        "hosts_of_trial": _of_hosts(of_hosts, ours.trial.seconds, site.language),
+        "client": _of_client(campaign, client, ours.trial.seconds, language),
+        "hosts_of_trial": _of_hosts(campaign, of_hosts, ours.trial.seconds, language),
         "counts": _counts(counted, Numbers(site.language)),
         "gaps": [*client_gaps, *host_gaps, *count_gaps],
         "gates": _gates(site, ours),
@@ -225,9 +226,10 @@ def _read(
 
 
 def _of_client(
-    plan: Plan, found: Mapping[Side, Series], seconds: float, language: Language
+    campaign: Campaign, found: Mapping[Side, Series], seconds: float, language: Language
 ) -> Picture | None:
-    shown = [metric for metric in plan.metrics if metric.family or metric.shown == "table"]
+    labels = {side: _label(campaign, side, language) for side in found}
+    shown = [metric for metric in campaign.plan.metrics if metric.family or metric.shown == "table"]
     titles = {one.name: f"{language.text(one.said)} ({one.unit})" for one in shown}
     titles["errors_per_s"] = language.say("site-series-errors-per-s")
     metrics = []
@@ -239,12 +241,15 @@ def _of_client(
         }
         is_quiet = all(not value for line in lines.values() for _, value in line)
         if lines and not (name == "errors_per_s" and is_quiet):
-            metrics.append(Strip(title, lines))
+            metrics.append(Strip(title, lines, labels))
     return _strips(metrics, seconds, language, tall=150)
 
 
-def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) -> list[Row]:
+def _of_hosts(
+    campaign: Campaign, found: Mapping[Side, Series], seconds: float, language: Language
+) -> list[Row]:
     """Every host, with a chart of its metrics on both sides."""
+    labels = {side: _label(campaign, side, language) for side in found}
     names = dict.fromkeys(host for series in found.values() for host in series)
     made: list[Row] = []
     for host in names:
@@ -261,7 +266,7 @@ def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) 
             }
             heading = language.say(f"hosts-{metric.replace('_', '-')}")
             title = f"{heading} (%)" if metric in _SHARES else heading
-            metrics.append(Strip(title, lines, 100.0 if metric in _SHARES else None))
+            metrics.append(Strip(title, lines, labels, 100.0 if metric in _SHARES else None))
         made.append(
             {
                 "name": plain(host),

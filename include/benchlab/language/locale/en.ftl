@@ -1155,6 +1155,12 @@ chart-dearer = dearer with the candidate →
 chart-throughput = { $metric } ({ $unit }), higher is better
 chart-latency = { $latency } (ms), lower is better
 chart-marks = lines: geometric means; faint points: single rounds
+chart-mean = { $label }, { $threads } threads: { $mean } (rounds { $low } to { $high })
+chart-zoom-in = Zoom in
+chart-zoom-out = Zoom out
+chart-earlier = Earlier
+chart-later = Later
+chart-whole = Whole chart
 chart-threads = client threads
 chart-no-trial = no valid trial
 

@@ -1084,6 +1084,12 @@ chart-dearer = 候选更费 →
 chart-throughput = { $metric } ({ $unit })，越高越好
 chart-latency = { $latency } (ms)，越低越好
 chart-marks = 折线：几何平均值；浅色点：单个轮次
+chart-mean = { $label }，{ $threads } 线程：{ $mean }（各轮次 { $low } 至 { $high }）
+chart-zoom-in = 放大
+chart-zoom-out = 缩小
+chart-earlier = 更早
+chart-later = 更晚
+chart-whole = 整个图表
 chart-threads = 客户端线程数
 chart-no-trial = 没有有效试验
 

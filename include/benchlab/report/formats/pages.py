@@ -93,7 +93,7 @@ def markdown(report: Report, page: Page = TOP) -> str:
 
 
 def html(report: Report, page: Page = TOP) -> str:
-    """Render the page as HTML with its style and charts in it, without scripts."""
+    """Render the page as HTML with its style and charts in it; it needs no script."""
     return environment("html").get_template("report.html.j2").render(values(report, page))
 
 
@@ -239,6 +239,7 @@ def environment(form: Literal["md", "html"], *packages: str) -> jinja2.Environme
         document=document_tables, figures=figures, counts=counts, hosts=hosts, hardware=hardware,
         software=software, commands=software.commands_of, items=items,
         stem=charts.file_stem, signs=answer.SIGNS, charts=charts, key=picture.key, style=style,
+        script=picture.script,
         parts_of_reports=f"report-parts.{form}.j2",
         PLACE=wording.PLACE, REFERENCE=REFERENCE, MISSING=MISSING,
     )  # fmt: skip

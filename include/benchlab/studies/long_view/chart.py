@@ -39,35 +39,40 @@ def levels(
     top = 20 + _LANE * (max(lanes, default=0) + 1 if lanes else 0)
     bottom = top + _HIGH
     names = list(_versions(chain, xs))
-    foot = bottom + 14 + max(text_width(name) for _, name in names)
+    foot = bottom + 14 + max(text_width(name) for _, name, has_room in names if has_room)
     below = _NOISE + 12 if aa else 0.0
     up, numbers = _up(chain, bottom, top), Numbers(language)
-    picture = Picture(_WIDTH, foot + below + 30, "levels")
+    data = {"across": f"{across.low:.0f} {across.high:.0f} {_LEFT:g} {_RIGHT:g}", "unit": "day"}
+    picture = Picture(_WIDTH, foot + below + 30, "levels", data=data)
     picture.rows(change_ticks(up, numbers), _LEFT, _RIGHT)
     heights = [top - 2 - _LANE * lane for lane in lanes]
-    for (x, kind, _), y in zip(labels, heights, strict=True):
-        with picture.group(kind):
-            picture.line("change", x, y - 4, x, bottom)
-    for (x, kind, text), y in zip(labels, heights, strict=True):
-        with picture.group(kind):
-            css, at = ("label end", x - 6) if x > 0.7 * _WIDTH else ("label", x + 6)
-            picture.text(css, at, y, text)
-    for from_, until, mean in _means(chain):
-        picture.line("mean", xs[from_], up(mean), xs[until], up(mean))
-    if drift := chain.drift:
-        ends = [
-            (xs[at], up(percent(chain.links[at].point.level))) for at in (drift.first, drift.last)
-        ]
-        with picture.group(_SIGNS[chain.is_better(drift.change)][0]):
-            picture.line("drift", *ends[0], *ends[1])
-    picture.path("bar", "".join(_bars(chain.links, xs, up)))
-    for x, name in names:
-        picture.text("tick end", x + 4, bottom + 8, name, upright=True)
-    for x, link in zip(xs, chain.links, strict=True):
-        _point(picture, chain, link, (x, up(percent(link.point.level))), language, to)
+    with picture.group("zooms"):
+        for (x, kind, _), y in zip(labels, heights, strict=True):
+            with picture.group(kind):
+                picture.line("change", x, y - 4, x, bottom)
+        for (x, kind, text), y in zip(labels, heights, strict=True):
+            with picture.group(kind):
+                css, at = ("label end", x - 6) if x > 0.7 * _WIDTH else ("label", x + 6)
+                picture.text(css, at, y, text)
+        for from_, until, mean in _means(chain):
+            picture.line("mean", xs[from_], up(mean), xs[until], up(mean))
+        if drift := chain.drift:
+            ends = [
+                (xs[at], up(percent(chain.links[at].point.level)))
+                for at in (drift.first, drift.last)
+            ]
+            with picture.group(_SIGNS[chain.is_better(drift.change)][0]):
+                picture.line("drift", *ends[0], *ends[1])
+        picture.path("bar", "".join(_bars(chain.links, xs, up)))
+        for x, name, has_room in names:
+            css = "tick end sparse" if has_room else "tick end sparse crowded"
+            picture.text(css, x + 4, bottom + 8, name, upright=True)
+        for x, link in zip(xs, chain.links, strict=True):
+            _point(picture, chain, link, (x, up(percent(link.point.level))), language, to)
     if aa:
-        _aa(picture, chain, across, foot)
-    picture.columns(day_ticks([*times, *aa], across), foot + below - 8)
+        _aa(picture, chain, across, foot, numbers)
+    with picture.group("ticks"):
+        picture.columns(day_ticks([*times, *aa], across), foot + below - 8)
     return picture
 
 
@@ -156,15 +161,18 @@ def _bars(links: Sequence[Link], xs: Sequence[float], up: Scale) -> Iterator[str
             yield f"M{x:g} {up(high):g}V{up(low):g}"
 
 
-def _versions(chain: ChainView, xs: Sequence[float]) -> Iterator[tuple[float, str]]:
-    """The name of each version at its first point, if there is room for it."""
+def _versions(chain: ChainView, xs: Sequence[float]) -> Iterator[tuple[float, str, bool]]:
+    """The name of each version at its first point, and whether there is room for it.
+
+    Those without room are shown where the chart is zoomed.
+    """
     named, free = set[str](), 0.0
     for x, link in zip(xs, chain.links, strict=True):
         version = plain(link.point.ratio.candidate)
-        if version not in named and x >= free:
+        if version not in named:
             named.add(version)
-            free = x + _APART
-            yield x, version
+            yield x, version, x >= free
+            free = x + _APART if x >= free else free
 
 
 def _point(
@@ -180,9 +188,10 @@ def _point(
     change = numbers.estimate(percent(ratio.log_ratio), threshold, link.ci95_pct)
     interval = numbers.interval(link.ci95_pct, threshold)
     level = numbers.estimate(percent(link.point.level), threshold, within)
+    of_level = f" ({numbers.interval(within, threshold)})" if within else ""
     said = (
-        f"{plain(ratio.candidate)} vs. {plain(ratio.baseline)}: {change} ({interval}); "
-        f"{language.say('site-column-level')} {level}"
+        f"{ratio.at:%Y-%m-%d}, {plain(ratio.candidate)} vs. {plain(ratio.baseline)}: {change} "
+        f"({interval}); {language.say('site-column-level')} {level}{of_level}"
     )
     with picture.group(title=said, href=to(ratio.campaign)):
         picture.circle("point hollow" if link.point.bridged_from else "point", *at, 4)
@@ -191,7 +200,7 @@ def _point(
             picture.path("outlier", f"M{x - 6:g} {y - 6:g}l12 12m0 -12l-12 12")
 
 
-def _aa(picture: Picture, chain: ChainView, across: Scale, top: float) -> None:
+def _aa(picture: Picture, chain: ChainView, across: Scale, top: float, numbers: Numbers) -> None:
     """Draw the A/A campaigns' ratios around zero, with the band that should hold 95 % of them."""
     values = [percent(found.log_ratio) for found in chain.noise.figures]
     reach = 196 * (chain.noise.sd or 0.0)
@@ -199,5 +208,7 @@ def _aa(picture: Picture, chain: ChainView, across: Scale, top: float) -> None:
     up = Scale(-edge, edge, top + _NOISE, top)
     picture.box("band", _LEFT, up(reach), _RIGHT, up(-reach))
     picture.rows([(up(0), "A/A 0")], _LEFT, _RIGHT)
-    for found, value in zip(chain.noise.figures, values, strict=True):
-        picture.circle("quiet", across(found.at.timestamp()), up(value), 3)
+    with picture.group("zooms"):
+        for found, value in zip(chain.noise.figures, values, strict=True):
+            with picture.group(title=f"A/A {found.at:%Y-%m-%d}: {numbers.change(value)}"):
+                picture.circle("quiet", across(found.at.timestamp()), up(value), 3)
