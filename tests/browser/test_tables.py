@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from benchlab.site.page import assets
 from benchlab_airflow.page.app import HEADERS
@@ -31,8 +31,16 @@ SPANNED = """
 <tr><td>5</td><td>6</td><td>7</td><td>-2+3+cmd|x</td></tr>
 </tbody></table>
 """
+# As the server sorts it: the second address is what a click on it would ask for.
+LISTED = (
+    '<table data-whole><thead><tr><th aria-sort="descending"><a href="?order=id">Id'
+    '<span aria-hidden="true"> ↓</span></a></th><th>Note</th></tr></thead><tbody>'
+    + "".join(f"<tr><th>c{n:02}</th><td>note {n % 4}</td></tr>" for n in range(12, 0, -1))
+    + "</tbody></table>"
+)
+ANSWER = '<div data-copy="answer"><p>It is slower.</p><p>All trials <b>are valid</b>.</p></div>'
 SCRIPT = (
-    '<script src="/tables.js" data-markdown="As Markdown" data-csv="As CSV" '
+    '<script src="/tables.js" data-markdown="As Markdown" data-csv="As CSV" data-search="Search" '
     'data-copied="Copied." data-refused="Refused." data-missing="n/a"></script>'
 )
 
@@ -43,7 +51,9 @@ def page(browser: Browser) -> Iterator[Page]:
     # An address with which a browser allows the clipboard; nothing listens there.
     with browser.new_context(base_url="http://127.0.0.1:9") as context:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
-        html = f'<!DOCTYPE html><html lang="en"><main>{PLAIN}{SPANNED}</main>{SCRIPT}'
+        html = (
+            f'<!DOCTYPE html><html lang="en"><main>{PLAIN}{ANSWER}{SPANNED}{LISTED}</main>{SCRIPT}'
+        )
         context.route("**/tables.js", _answering(assets()["tables.js"].decode(), "text/javascript"))
         context.route("http://127.0.0.1:9/", _answering(html, "text/html"))
         page, faults = context.new_page(), list[str]()
@@ -60,13 +70,19 @@ def _answering(body: str, kind: str) -> Callable[[Route], None]:
 
 def shown(page: Page) -> list[str]:
     """The headings of the first table's rows, in their order."""
-    return [name.split("\n")[0] for name in page.locator("tbody th:visible").all_inner_texts()]
+    return names(page.locator("table").first)
+
+
+def names(table: Locator) -> list[str]:
+    """The headings of the rows that are shown."""
+    return [name.split("\n")[0] for name in table.locator("tbody th:visible").all_inner_texts()]
 
 
 def copied(page: Page, form: str, table: int) -> str:
     """What is in the clipboard after a button of a table."""
-    page.get_by_role("button", name=form).nth(table).click()
-    expect(page.get_by_role("status").nth(table)).to_have_text("Copied.")
+    bar = page.locator(".copying").nth(table)
+    bar.get_by_role("button", name=form).click()
+    expect(bar.get_by_role("status")).to_have_text("Copied.")
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
@@ -99,9 +115,30 @@ def test_a_table_is_copied_as_markdown(page: Page) -> None:
 
 def test_a_table_is_copied_as_csv(page: Page) -> None:
     """With one row of headings; no spreadsheet takes a text for a formula."""
-    assert copied(page, "As CSV", 1) == (
+    assert copied(page, "As CSV", 2) == (
         'Threads,"v1, tps","v1, p95","v2, tps","v2, p95"\n4,1,2,3,4\n4,5,6,7,\'-2+3+cmd|x\n'
     )
+
+
+def test_an_answer_is_copied_with_the_table_below_it(page: Page) -> None:
+    """For a pull request: sentences, then the figures."""
+    said = copied(page, "As Markdown", 1)
+    assert said.startswith("It is slower.\n\nAll trials are valid.\n\n| Threads | v1, tps |")
+    assert copied(page, "As CSV", 1).startswith("It is slower.\nAll trials are valid.\nThreads,")
+
+
+def test_a_list_that_is_whole_is_sorted_and_searched_where_it_is(page: Page) -> None:
+    """No server is asked; the address keeps the order, and the words may stand anywhere."""
+    table = page.locator("table").last
+    table.get_by_role("button", name="Id").click()
+    assert names(table) == [f"c{n:02}" for n in range(1, 13)]
+    assert page.url.endswith("?order=id")
+    table.get_by_role("button", name="Id").click()
+    assert page.url.endswith("?order=-id")
+    assert page.get_by_role("searchbox").count() == 1, "short tables are read at a glance"
+    page.get_by_role("searchbox", name="Search").fill("NOTE 3 c")
+    assert names(table) == ["c11", "c07", "c03"]
+    expect(page.get_by_text("3 / 12")).to_be_visible()
 
 
 def test_what_a_browser_refuses_is_said(page: Page) -> None:

@@ -51,7 +51,7 @@ class Scale:
     decimals: int = 1
 
     def __call__(self, value: float) -> float:
-        """The pixel of a value, to a tenth unless told otherwise; values beyond an end are moved to it."""
+        """The pixel of a value; values beyond an end are moved to it."""
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), self.decimals)

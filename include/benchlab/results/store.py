@@ -262,8 +262,13 @@ class Store:
         with reading(f"campaign {campaign}: its environment"):
             return TEXTS.validate_json(self._campaign_row(campaign).environment)
 
-    def environments(self, since: date) -> dict[str, CampaignEnvironment]:
+    def environments(
+        self, since: date = date.min, campaigns: Collection[str] | None = None
+    ) -> dict[str, CampaignEnvironment]:
         """The environments of campaigns started on or after a day (UTC), by campaign.
+
+        Args:
+            campaigns: only these; None: all.
 
         Example:
             ``store.environments(date(2026, 11, 1))["c1"].environment.get(SPENT)``
@@ -271,10 +276,12 @@ class Store:
         names = ("id", "report", "started_at", "environment")
         # Stored times are UTC in ISO 8601, so text order is time order.
         begun = CAMPAIGNS.c.started_at >= since.isoformat()
+        asked = sa.select(*(CAMPAIGNS.c[name] for name in names)).where(begun)
+        parts = [asked]
+        if campaigns is not None:
+            parts = [asked.where(CAMPAIGNS.c.id.in_(some)) for some in batches([*campaigns])]
         with self.transaction() as connection:
-            rows = connection.execute(
-                sa.select(*(CAMPAIGNS.c[name] for name in names)).where(begun)
-            ).all()
+            rows = [row for part in parts for row in connection.execute(part)]
         found = {}
         for row in rows:
             with reading(f"campaign {row.id}: its environment"):

@@ -12,6 +12,7 @@ from benchlab.language.numbers import Numbers
 from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen, Order
 from benchlab.results.records import CampaignSummary
+from benchlab.site.overview import costs_of
 from benchlab.site.page import Page, Row, Site
 
 PLACE = "campaigns/"
@@ -153,9 +154,14 @@ def campaigns(site: Site, asked: Filter) -> Page:
         offset=begin,
     )
     all_there = Chosen(reports=site.reports)
+    costs, remarks = costs_of(site, [one.id for one in listed]), site.store.remarks()
     values: dict[str, Any] = {
         "asked": asked,
-        "rows": [_row(site, one) for one in listed],
+        "rows": [
+            {**_row(site, one), "cost": costs.get(one.id), "remarks": remarks.get(one.id)}
+            for one in listed
+        ],
+        "costs": costs,
         "begin": begin + 1,
         "count": count,
         "pages": pages,

@@ -20,7 +20,7 @@ from benchlab.language import message
 from benchlab.report.formats import json_text
 from benchlab.report.sentences import opening
 from benchlab.results.findings import Finding as StoredFinding
-from benchlab.results.records import CampaignSummary
+from benchlab.results.records import CampaignSummary, Remarks
 from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
 from benchlab.studies.long_view import text as long_view
 
@@ -116,13 +116,22 @@ class Findings(Document):
     findings: tuple[Finding, ...]
 
 
+class Listed(Campaign):
+    """A campaign with its cost and what people noted; ``dollars``: None where not known."""
+
+    has_rented: bool
+    dollars: float | None
+    note: str
+    tags: tuple[str, ...]
+
+
 class Campaigns(Document):
     """A page of the list of campaigns; ``faults``: what of the filter cannot be read, by field."""
 
     count: int
     pages: int
     faults: dict[str, str]
-    campaigns: tuple[Campaign, ...]
+    campaigns: tuple[Listed, ...]
 
 
 class Mark(_Model):
@@ -328,13 +337,21 @@ def _findings(site: Site, page: Page, head: _Head) -> Document:
 
 
 def _campaigns(site: Site, page: Page, head: _Head) -> Document:
-    listed = _campaigns_of(row["campaign"] for row in page.values["rows"])
+    listed = []
+    for row in page.values["rows"]:
+        cost, remarks = row["cost"], row["remarks"] or Remarks()
+        more = {
+            "has_rented": cost is not None,
+            "dollars": cost.dollars if cost and not cost.unknown else None,
+            **vars(remarks),
+        }
+        listed.append(Listed(**vars(Campaign.of(row["campaign"])), **more))
     return Campaigns(
         **head,
         count=page.values["count"],
         pages=page.values["pages"],
         faults=page.values["asked"].faults,
-        campaigns=listed,
+        campaigns=tuple(listed),
     )
 
 

@@ -6,7 +6,7 @@ It uses stored verdicts and reads no trials, so it stays fast with a large store
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -24,7 +24,12 @@ from benchlab.report.notifications import notifiers
 from benchlab.report.sentences import answer
 from benchlab.results.findings import DIRECTIONS, Finding, Sought
 from benchlab.results.listing import Chosen
-from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdict
+from benchlab.results.records import (
+    CampaignEnvironment,
+    CampaignSummary,
+    ReportSummary,
+    StoredVerdict,
+)
 from benchlab.results.spending import Record, vcpus_by_region
 from benchlab.site.at_work import all_at_work
 from benchlab.site.page import Page, Row, Site
@@ -342,17 +347,24 @@ def newest_canary(site: Site, report: str) -> Row | None:
 def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:
     """The cost of campaigns by month, as its first day, and report type."""
     costs: defaultdict[tuple[date, str], Cost] = defaultdict(Cost)
-    for month, report, dollars in _spent(site, since):
-        known = Cost(dollars or 0.0, 1, int(dollars is None))
-        costs[month, report] += known
+    found = site.store.environments(since)
+    for campaign, cost in _costs(site, found).items():
+        one = found[campaign]
+        costs[one.started_at.date().replace(day=1), one.report] += cost
     return costs
 
 
-def _spent(site: Site, since: date) -> Iterator[tuple[date, str, float | None]]:
-    """Month, report type and dollars of each campaign that rented hosts."""
-    for campaign, found in site.store.environments(since).items():
+def costs_of(site: Site, campaigns: Collection[str]) -> dict[str, Cost]:
+    """The cost of each of these campaigns that rented hosts, by id."""
+    return _costs(site, site.store.environments(campaigns=campaigns))
+
+
+def _costs(site: Site, campaigns: Mapping[str, CampaignEnvironment]) -> dict[str, Cost]:
+    costs = {}
+    for campaign, found in campaigns.items():
         directory = site.home.campaign(campaign)
         dollars = money.dollars_so_far(directory, found.environment, site.now)
         # A rented fleet has a recorded zone, even if its cost is not known.
         if site.shows(found.report) and (dollars is not None or "zone" in found.environment):
-            yield found.started_at.date().replace(day=1), found.report, dollars
+            costs[campaign] = Cost(dollars or 0.0, 1, int(dollars is None))
+    return costs

@@ -46,7 +46,7 @@ PARTS = {"": "overview", **PARTS}
 ASKING = ("compare", "plan")
 
 
-INDEX = "index.html"
+INDEX, DOCUMENT = "index.html", "index.json"
 _STEP = re.compile(r"[^/]+/")
 
 
@@ -224,7 +224,9 @@ def _digest(name: str) -> str:
 def _environment() -> jinja2.Environment:
     made = pages.environment("html", "benchlab.site")
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(say_failed=failed_stage, say_phase=phase, say_step=step, JUDGED=JUDGED)
+    made.globals.update(
+        say_failed=failed_stage, say_phase=phase, say_step=step, JUDGED=JUDGED, DOCUMENT=DOCUMENT
+    )
     return made
 
 

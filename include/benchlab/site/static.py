@@ -1,6 +1,7 @@
 """The site as plain files, for readers without an account in Airflow.
 
-The pages are those in Airflow's UI, without what needs a server: filters, plans, judging.
+The pages are those in Airflow's UI, without what needs a server: filters, plans, judging. Beside
+each lies its document (:mod:`benchlab.site.documents`).
 :data:`RECORD` has a hash of what each file depends on; a file whose hash is unchanged is neither
 rendered nor written again.
 
@@ -18,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
@@ -31,9 +32,19 @@ from benchlab.report.publish.s3 import Bucket
 from benchlab.results.findings import Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary
-from benchlab.site import campaign, campaigns, feed, files, findings, history, overview, trial
+from benchlab.site import (
+    campaign,
+    campaigns,
+    documents,
+    feed,
+    files,
+    findings,
+    history,
+    overview,
+    trial,
+)
 from benchlab.site.campaigns import Filter
-from benchlab.site.page import ASSETS, INDEX, Page, Site, assets, render
+from benchlab.site.page import ASSETS, DOCUMENT, INDEX, Page, Site, assets, render
 
 # The hash of what each file depends on, by name. Only files listed here are ever removed, because
 # the site wrote them.
@@ -120,12 +131,12 @@ def _files(site: Site) -> Iterator[_File]:
         found = site.store.findings.found(Sought(one.report))
         yield from _histories(site, one, _digest(house, *listed, _published(site), *found))
     yield from _published_histories(site, known)
-    yield _page(site, history.workloads(site))
+    yield from _page(site, history.workloads(site))
     yield from _lists(site)
-    yield _page(site, findings.findings(site))
+    yield from _page(site, findings.findings(site))
     for form in feed.FORMS:
         yield _File(feed.place_of(form), partial(feed.feed, site, form))
-    yield _page(site, overview.overview(site))
+    yield from _page(site, overview.overview(site))
 
 
 def _of_campaign(site: Site, one: CampaignSummary, shared: str) -> Iterator[_File]:
@@ -139,10 +150,9 @@ def _of_campaign(site: Site, one: CampaignSummary, shared: str) -> Iterator[_Fil
     remarks = site.store.remarks().get(one.id)
     rests_on = None if is_running else _digest(shared, one, remarks, *files.of_report(site, one.id))
     for name in _with_pages(site, one.id):
-        yield _made(
-            site, f"{place}trials/{name}/", partial(trial.trial, site, one.id, name), rests_on
-        )
-    yield _made(site, place, partial(campaign.campaign, site, one.id), rests_on)
+        make = partial(trial.trial, site, one.id, name)
+        yield from _made(site, f"{place}trials/{name}/", make, rests_on)
+    yield from _made(site, place, partial(campaign.campaign, site, one.id), rests_on)
 
 
 def _with_pages(site: Site, campaign_id: str) -> list[str]:
@@ -157,7 +167,8 @@ def _with_pages(site: Site, campaign_id: str) -> list[str]:
 def _histories(site: Site, one: ReportSummary, rests_on: str) -> Iterator[_File]:
     for workload in one.decided:
         place = history.place_of(one.report, workload)
-        yield _made(site, place, partial(history.history, site, one.report, workload), rests_on)
+        make = partial(history.history, site, one.report, workload)
+        yield from _made(site, place, make, rests_on)
 
 
 def _published_histories(site: Site, known: Iterable[ReportSummary]) -> Iterator[_File]:
@@ -165,25 +176,29 @@ def _published_histories(site: Site, known: Iterable[ReportSummary]) -> Iterator
     measured = {workload for one in known for workload in one.decided}
     reports, _ = PublishedReports(site.store).all()
     for workload in sorted({found.name for one in reports for found in one.workloads} - measured):
-        yield _page(site, history.history(site, history.PUBLISHED, workload))
+        yield from _page(site, history.history(site, history.PUBLISHED, workload))
 
 
 def _lists(site: Site) -> Iterator[_File]:
     """The list of campaigns, its first page last."""
     first = campaigns.campaigns(site, Filter())
     for number in range(first.values["pages"], 1, -1):
-        yield _page(site, campaigns.campaigns(site, Filter(page=number)))
-    yield _page(site, first)
+        yield from _page(site, campaigns.campaigns(site, Filter(page=number)))
+    yield from _page(site, first)
 
 
-def _made(site: Site, place: str, make: Callable[[], Page], rests_on: str | None) -> _File:
-    """A page that is made only if ``rests_on`` has changed."""
-    return _File(f"{place}{INDEX}", lambda: render(site, make()).encode(), rests_on)
+def _made(
+    site: Site, place: str, make: Callable[[], Page], rests_on: str | None
+) -> Iterator[_File]:
+    """A page and its document, which are made only if ``rests_on`` has changed."""
+    page = cache(make)  # once for both
+    yield _File(f"{place}{DOCUMENT}", lambda: documents.text(site, page()).encode(), rests_on)
+    yield _File(f"{place}{INDEX}", lambda: render(site, page()).encode(), rests_on)
 
 
-def _page(site: Site, page: Page) -> _File:
-    """A page that is always made, and written if its content has changed."""
-    return _File(f"{page.place}{INDEX}", lambda: render(site, page).encode())
+def _page(site: Site, page: Page) -> Iterator[_File]:
+    """A page that is always made, and written with its document if their content has changed."""
+    yield from _made(site, page.place, lambda: page, None)
 
 
 def _published(site: Site) -> object:

@@ -17,12 +17,12 @@ from benchlab.home import Home
 from benchlab.language import load
 from benchlab.report.model import report as model
 from benchlab.report.sentences import method
-from benchlab.results.records import StoredVerdict
+from benchlab.results.records import SPENT, Remarks, StoredVerdict
 from benchlab.results.store import Store
 from benchlab.site import campaigns as listing
-from benchlab.site import files
+from benchlab.site import documents, files
 from benchlab.site.campaigns import Filter
-from benchlab.site.page import NoSuchPage, Site, render
+from benchlab.site.page import NoSuchPage, Page, Site, render
 from tests.builders import campaigns
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -211,7 +211,30 @@ def test_as_files_the_list_is_searched_in_the_browser(site: Site) -> None:
     html = shown(dataclasses.replace(site, as_files=True))
     assert len(ids(html)) == 60
     assert "?" not in "".join(re.findall(r'href="([^"]*)"', html))
-    assert 'data-searches="campaigns"' in html
+    assert '<table id="campaigns" data-whole>' in html, "so a script sorts and searches it"
+
+
+def test_a_campaign_has_its_report_type_cost_and_note(tmp_path: Path) -> None:
+    """Each campaign that rented hosts; where the cost is not known, it is no zero."""
+    made = campaigns.campaign()
+    rented = {"zone": "us-west-2a"}
+    environments = {"local": {}, "known": {**rented, SPENT: "3.50"}, "lost": rented}
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        for name, environment in environments.items():
+            store.add_campaign(dataclasses.replace(made, id=name, environment=environment))
+        store.set_remarks("lost", Remarks("the zone was full", ("aws",)))
+        site = Site(Home(tmp_path, tmp_path), store, load("en"), NOW)
+        page = listing.campaigns(site, Filter())
+        read = text(render(site, page))
+        cost = {one.id: (one.has_rented, one.dollars) for one in _document(site, page).campaigns}
+    assert cost == {"local": (False, None), "known": (True, 3.5), "lost": (True, None)}
+    assert f"{made.plan.report} " in read
+    assert re.search(r"local .* nothing rented .* known|known .* 3\.50 dollars", read)
+    assert re.search(r"lost .* n/a .* the zone was full aws", read)
+
+
+def _document(site: Site, page: Page) -> documents.Campaigns:
+    return documents.Campaigns.model_validate_json(documents.text(site, page))
 
 
 def test_both_languages_have_every_sentence(site: Site) -> None:

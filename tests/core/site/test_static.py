@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import jsonschema
 import pytest
 
 from benchlab.analysis.verdict.compare import verdicts_of
@@ -25,6 +28,7 @@ from tests.builders.weekly import POINT, REPORT, Weeks
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 CAMPAIGN = "campaigns/week-000/index.html"
+SCHEMA = Path(__file__).parents[2] / "golden" / "site" / "schema.json"
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +133,30 @@ def test_every_link_leads_to_a_file_and_every_file_is_linked(to: Path) -> None:
     }
     unreached = set(to.rglob("*")) - linked - {to / static.RECORD}
     assert [path for path in unreached if path.is_file()] == []
+
+
+KINDS = {
+    "": "Overview",
+    "findings/": "Findings",
+    "campaigns/": "Campaigns",
+    "campaigns/[^/]+/": "OneCampaign",
+    "campaigns/[^/]+/trials/[^/]+/": "Trial",
+    "history/": "Workloads",
+    "history/[^/]+/[^/]+/": "History",
+}
+
+
+def test_beside_each_page_lies_its_document(to: Path) -> None:
+    """By the schema that programs rely on, as a server answers it."""
+    schemas, seen = json.loads(SCHEMA.read_text()), set[str]()
+    for path in to.rglob("index.html"):
+        document = json.loads(path.with_name("index.json").read_text("utf-8"))
+        place = "".join(f"{part}/" for part in path.parent.relative_to(to).parts)
+        (kind,) = [name for form, name in KINDS.items() if re.fullmatch(form, place)]
+        jsonschema.validate(document, schemas[kind])
+        assert (document["place"], document["format"]) == (place, schemas["format"])
+        seen.add(kind)
+    assert seen == {*KINDS.values()}
 
 
 def test_it_has_overview_campaigns_trials_reports_and_histories(weeks: Weeks, to: Path) -> None:

@@ -192,15 +192,3 @@ document.addEventListener("submit", async (event) => {
     button.disabled = false;
   }
 });
-
-// <input data-searches="ID">: shows the rows of a table that have every word of what is typed.
-for (const field of document.querySelectorAll("input[data-searches]")) {
-  const rows = [...document.querySelectorAll(`#${field.dataset.searches} tbody tr`)];
-  field.addEventListener("input", () => {
-    const words = field.value.toLowerCase().split(/\s+/);
-    for (const row of rows) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !words.every((word) => text.includes(word));
-    }
-  });
-}

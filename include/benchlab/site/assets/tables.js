@@ -1,10 +1,11 @@
-// What a script adds to every table of a page: its columns sort it, and it is copied as Markdown or
-// CSV, as it is shown. The words for it are in data-... of the script's own element; without a script
+// What a script adds to every table of a page: its columns sort it, a long one is searched, and it is
+// copied as Markdown or CSV, as it is shown; so is an answer, with the table below it. The words for it are in data-... of the script's own element; without a script
 // nothing is lost but that.
 "use strict";
 
 {
   const words = document.currentScript.dataset;
+  const FEW = 10; // rows that are read without a search
   // The parts of a cell that are no text of the table.
   const BESIDE = "form, svg, button:not(.sorts), details, [aria-hidden=true]";
 
@@ -71,6 +72,11 @@
     },
   };
 
+  const SAID = {
+    markdown: (sentences) => sentences.map((sentence) => `${sentence}\n\n`).join(""),
+    csv: (sentences) => WRITTEN.csv(sentences.map((sentence) => [sentence])).trimStart(),
+  };
+
   async function copy(text) {
     if (navigator.clipboard) {
       await navigator.clipboard.writeText(text);
@@ -88,7 +94,8 @@
     }
   }
 
-  function copying(table) {
+  // Buttons after an element; ``read``: its sentences and its rows, as they are then.
+  function copying(element, read) {
     const bar = document.createElement("p");
     bar.className = "copying";
     const status = document.createElement("span");
@@ -99,7 +106,8 @@
       button.textContent = words[form];
       button.addEventListener("click", async () => {
         try {
-          await copy(WRITTEN[form](content(table)));
+          const [sentences, rows] = read();
+          await copy(SAID[form](sentences) + (rows.length ? WRITTEN[form](rows) : ""));
           status.textContent = words.copied;
         } catch (error) {
           status.textContent = words.refused;
@@ -110,7 +118,7 @@
       bar.append(button, " ");
     }
     bar.append(status);
-    (table.closest(".scroll") || table).after(bar);
+    (element.closest(".scroll") || element).after(bar);
   }
 
   // The number that a text begins with, as Benchlab writes it; NaN where it begins with none.
@@ -139,37 +147,86 @@
     body.append(...keyed.map(([, row]) => row));
   }
 
-  function sorting(table) {
+  // Whether its rows can be moved and hidden one by one, and are all there are. The headings of a
+  // table that the server sorts are links; only where it is whole are they not needed.
+  function isPlain(table) {
     const rows = table.tBodies.length === 1 ? [...table.tBodies[0].rows] : [];
-    const isPlain = [table.tHead && table.tHead.rows[0], ...rows].every((row) => (
-      row && [...row.cells].every((cell) => cell.colSpan === 1 && cell.rowSpan === 1)
-    ));
-    // One that the server sorts has links in its headings.
-    if (!isPlain || rows.length < 2 || table.tHead.rows.length > 1 || table.tHead.querySelector("a")) {
-      return;
+    const isWhole = table.dataset.whole !== undefined || !table.tHead?.querySelector("a");
+    return isWhole && rows.length > 1 && table.tHead?.rows.length === 1
+      && [table.tHead.rows[0], ...rows].every((row) => (
+        [...row.cells].every((cell) => cell.colSpan === 1 && cell.rowSpan === 1)
+      ));
+  }
+
+  // The address keeps the order that the server knows, so that the page can be passed on.
+  function keepOrder(link, isDescending) {
+    if (link) {
+      const address = new URL(link.href);
+      const column = address.searchParams.get("order").replace("-", "");
+      address.searchParams.set("order", (isDescending ? "-" : "") + column);
+      window.history.replaceState(null, "", address);
     }
+  }
+
+  function sorting(table) {
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       if (!head.textContent.trim()) {
         return;
       }
       const button = document.createElement("button");
+      const link = head.querySelector("a");
       button.type = "button";
       button.className = "sorts";
-      button.append(...head.childNodes);
-      head.append(button);
+      link?.querySelectorAll("[aria-hidden]").forEach((arrow) => arrow.remove());
+      button.append(...(link || head).childNodes);
+      head.replaceChildren(button);
       button.addEventListener("click", () => {
         const isDescending = head.ariaSort === "ascending";
         table.tHead.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
         head.ariaSort = isDescending ? "descending" : "ascending";
         sort(table, column, isDescending);
+        keepOrder(link, isDescending);
       });
     });
   }
 
-  for (const table of document.querySelectorAll("main table")) {
-    sorting(table);
-    if (table.tBodies.length) {
-      copying(table);
+  // Shows the rows that have every word of what is typed.
+  function searching(table) {
+    const rows = [...table.tBodies[0].rows];
+    const text = (cell) => [said(cell), ...[...cell.querySelectorAll("time")].map((one) => one.textContent)];
+    const label = document.createElement("label");
+    const field = document.createElement("input");
+    const status = document.createElement("span");
+    field.type = "search";
+    status.setAttribute("role", "status");
+    label.className = "searching";
+    label.append(`${words.search} `, field, " ", status);
+    field.addEventListener("input", () => {
+      const wanted = field.value.toLowerCase().split(/\s+/);
+      for (const row of rows) {
+        const there = [...row.cells].flatMap(text).join(" ").toLowerCase();
+        row.hidden = !wanted.every((word) => there.includes(word));
+      }
+      status.textContent = `${rows.filter((row) => !row.hidden).length} / ${rows.length}`;
+    });
+    (table.closest(".scroll") || table).before(label);
+  }
+
+  const tables = [...document.querySelectorAll("main table")].filter((table) => table.tBodies.length);
+  for (const table of tables) {
+    if (isPlain(table)) {
+      sorting(table);
+      if (table.tBodies[0].rows.length > FEW) {
+        searching(table);
+      }
     }
+    copying(table, () => [[], content(table)]);
+  }
+
+  for (const answer of document.querySelectorAll("[data-copy=answer]")) {
+    const below = tables.find((table) => answer.contains(table)
+      || answer.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING);
+    const parts = answer.querySelectorAll("p, li");
+    copying(answer, () => [[...(parts.length ? parts : [answer])].map(said), below ? content(below) : []]);
   }
 }
