@@ -240,6 +240,13 @@ class Line(_Model):
     found: str
 
 
+class PairLine(Line):
+    """A metric of a workload, before and after, as text."""
+
+    workload: str
+    metric: str
+
+
 class Row(_Model):
     """A metric of a workload in two campaigns; None where one lacks it."""
 
@@ -248,12 +255,47 @@ class Row(_Model):
     lines: tuple[Line | None, ...]
 
 
+class Pair(_Model):
+    """A side of the earlier campaign as before, and one of the later as after."""
+
+    labels: tuple[str, str]
+    answer: str
+    lines: tuple[PairLine, ...]
+
+
+class Condition(_Model):
+    """What differs between two campaigns that are not compared, as text."""
+
+    name: str
+    first: str
+    second: str
+
+
+class Figures(_Model):
+    """The means of a metric at a thread count, in the order of ``sides``; None: not measured."""
+
+    workload: str
+    threads: int
+    metric: str
+    unit: str
+    figures: tuple[float | None, ...]
+
+
 class TwoCampaigns(Document):
-    """Two campaigns side by side; empty where fewer were asked for."""
+    """Two campaigns side by side; empty where fewer were asked for.
+
+    ``pairs``: of a campaign of one version and the sides of the other; ``conditions`` and
+    ``why_not``: why there are none. ``sides``: their labels, with the campaign's number.
+    """
 
     campaigns: tuple[str, ...]
     answers: tuple[str, ...]
     rows: tuple[Row, ...]
+    pairs: tuple[Pair, ...]
+    conditions: tuple[Condition, ...]
+    why_not: tuple[str, ...]
+    sides: tuple[str, ...]
+    figures: tuple[Figures, ...]
 
 
 class Between(_Model):
@@ -429,7 +471,25 @@ def _two_campaigns(site: Site, page: Page, head: _Head) -> Document:
     ]
     ids = tuple(report.campaign.id for report in known["reports"])
     answers = tuple(known.get("answers", ()))
-    return TwoCampaigns(**head, campaigns=ids, answers=answers, rows=tuple(rows))
+    figures = [
+        Figures(**{**row, "metric": row["metric"].name, "unit": row["metric"].unit})
+        for row in known.get("values", ())
+    ]
+    pairs = [
+        Pair(**{**pair, "lines": [*map(PairLine.model_validate, pair["lines"])]})
+        for pair in known.get("pairs", ())
+    ]
+    return TwoCampaigns(
+        **head,
+        campaigns=ids,
+        answers=answers,
+        rows=tuple(rows),
+        pairs=tuple(pairs),
+        conditions=known.get("conditions", ()),
+        why_not=known.get("why_not", ()),
+        sides=known.get("value_columns", ()),
+        figures=tuple(figures),
+    )
 
 
 def _two_versions(site: Site, page: Page, head: _Head) -> Document:

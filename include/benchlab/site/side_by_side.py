@@ -1,7 +1,9 @@
-"""Two campaigns side by side: their changes, and how the campaigns differ.
+"""Two campaigns side by side: their changes and figures, and how the campaigns differ.
 
-Only changes, each against its own baseline, can be compared between campaigns. Their figures
-cannot, as the trials of two campaigns are not interleaved.
+Changes, each against its own baseline, can be compared between campaigns. A campaign of one version
+has none: it is compared with the sides of the other one, as before and after, where both were
+measured alike (:mod:`benchlab.studies.before_after`). Other figures are shown without a verdict, as
+the trials of two campaigns are not interleaved.
 """
 
 from __future__ import annotations
@@ -10,9 +12,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
+
 from benchlab.charts.picture import Picture
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
+from benchlab.plan.metric import LATENCY, THROUGHPUT
 from benchlab.plan.report_type import SIDES
 from benchlab.report import charts
 from benchlab.report.model.report import OF_A_RUN, Report, build
@@ -21,6 +26,7 @@ from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign
 from benchlab.site.page import Page, Row, Site
 from benchlab.site.trial import campaign_of
+from benchlab.studies import before_after
 
 PLACE = "compare/"
 _MOST_OFFERED = 200
@@ -47,13 +53,12 @@ def side_by_side(
         "offered": site.store.listing.summaries(Chosen(reports=site.reports), limit=_MOST_OFFERED),
         "chosen": len(chosen),
         "reports": (),
-        "unfit": (),
     }
     title = site.language.say("site-compare")
     records = [campaign_of(site, one) for one in (first, second) if one]
-    values["unfit"] = [one.id for one in records if len(one.plan.sides) < 2]
-    if len(records) == 2 and not values["unfit"]:
+    if len(records) == 2:
         values |= _compared(*zip(*(_report(site, record) for record in records), strict=True))
+        values |= _beside(site, records)
     query = {name: value for name, value in asked.items() if value}
     return Page(PLACE, PLACE, title, "side_by_side.html.j2", values, query)
 
@@ -72,8 +77,14 @@ def _compared(reports: Sequence[Report], later: Sequence[str]) -> dict[str, Any]
         "titles": [wording.title(report) for report in reports],
         "answers": [opening.text(report) for report in reports],
         "later": later,
+        "values": list(_values(reports)),
+        "value_columns": [
+            f"{number}: {side.label}"
+            for number, report in enumerate(reports, start=1)
+            for side in report.sides.values()
+        ],
         "rows": list(_rows(reports)),
-        "changes": _changes(reports),
+        "changes": _changes([report for report in reports if report.has_verdicts]),
         "same_pair": first.plan.sides == second.plan.sides,
         "plans": _differences(*(_measured(report) for report in reports)),
         "environments": _differences(*(_environment(report) for report in reports)),
@@ -97,21 +108,91 @@ def _rows(reports: Sequence[Report]) -> Iterator[Row]:
 def _changes(reports: Sequence[Report]) -> dict[str, tuple[str, Picture]]:
     """Charts of both campaigns' changes, workload by workload."""
     workloads = dict.fromkeys(w.name for report in reports for w in report.comparison.workloads)
-    return charts.changes_of(
-        [
-            (f"{title_of(name)} · {number}", report, found)
-            for name in workloads
-            for number, report in enumerate(reports, start=1)
-            for found in report.comparison.workloads
-            if found.name == name
-        ]
-    )
+    found = [
+        (f"{title_of(name)} · {number}", report, found)
+        for name in workloads
+        for number, report in enumerate(reports, start=1)
+        for found in report.comparison.workloads
+        if found.name == name
+    ]
+    return charts.changes_of(found) if len(reports) == len(SIDES) else {}
+
+
+def _values(reports: Sequence[Report]) -> Iterator[Row]:
+    """A row per workload, thread count and metric, with the figure of each side of both."""
+    cells = [
+        {
+            (section.title, cell.threads): (section, cell)
+            for section in report.sections
+            for cell in section.figures.cells
+        }
+        for report in reports
+    ]
+    for workload, threads in sorted({key for known in cells for key in known}):
+        there = [known.get((workload, threads)) for known in cells]
+        metrics = {
+            metric.name: metric
+            for section, _ in filter(None, there)
+            for metric in section.figures.metrics
+            if metric.family in (THROUGHPUT, LATENCY) and metric.family == metric.kind
+        }
+        for name, metric in metrics.items():
+            figures = [
+                found[1].sides[side].means.get(name) if found else None
+                for report, found in zip(reports, there, strict=True)
+                for side in report.sides
+            ]
+            yield {"workload": workload, "threads": threads, "metric": metric, "figures": figures}
+
+
+def _beside(site: Site, records: Sequence[Campaign]) -> dict[str, Any]:
+    """A campaign of one version as before or after each side of the other one.
+
+    Where they were not measured alike, it is what differs; nothing is compared then.
+    """
+    first, second = sorted(records, key=lambda one: one.started_at)
+    numbers = {one.id: number for number, one in enumerate(records, start=1)}
+    values: dict[str, Any] = {"pairs": [], "why_not": [], "conditions": []}
+    if all(len(one.plan.sides) == len(SIDES) for one in records):
+        return values
+    say = site.language.say
+    for one in records:
+        if one.state == "running" or one.ended_at is None or not one.facts:
+            values["why_not"].append(say("site-pair-not-ended", campaign=one.id))
+    if first.ended_at is not None and second.started_at < first.ended_at:
+        values["why_not"].append(say("site-pair-at-once"))
+    differing = before_after.differences(*records)
+    values["conditions"] = [
+        {"name": plain(name), "first": _shown(one), "second": _shown(other)}
+        for name, one, other in differing
+    ]
+    if values["why_not"] or values["conditions"]:
+        return values
+    for before in first.plan.sides:
+        for after in second.plan.sides:
+            found = before_after.together(site.comparisons, first, second, (before, after))
+            report = build(found.campaign, found.comparison, found.trials, language=site.language)
+            labels = [
+                one.plan.sides[side].label for one, side in ((first, before), (second, after))
+            ]
+            values["pairs"].append(
+                {
+                    "labels": [
+                        f"{numbers[one.id]}: {label}"
+                        for one, label in zip((first, second), labels, strict=True)
+                    ],
+                    "answer": answer.sentence(report),
+                    "lines": answer.lines(report),
+                    "changes": charts.changes(report),
+                }
+            )
+    return values
 
 
 def _measured(report: Report) -> dict[str, str]:
     """The sides and the fields of the report type, flattened."""
     spec = report.spec.model_dump(mode="json", exclude=set(_NOT_MEASURED))
-    sides: dict[str, str] = {side: report.plan.sides[side].label for side in SIDES}
+    sides: dict[str, str] = {side: one.label for side, one in report.plan.sides.items()}
     engines = spec.pop("engines", {})
     asked = engines.get(report.plan.engine, {})
     return {"engine": report.plan.engine, **sides, **dict(_flat(asked)), **dict(_flat(spec))}
@@ -128,8 +209,15 @@ def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str]]:
         if isinstance(inner, dict):
             yield from _flat(inner, f"{at}{name}.")
         else:
-            text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
-            yield f"{at}{name}", plain(text)
+            yield f"{at}{name}", _shown(inner)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
+    return plain(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[Row]:

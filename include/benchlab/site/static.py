@@ -150,8 +150,8 @@ def _of_campaign(site: Site, one: CampaignSummary, shared: str) -> Iterator[_Fil
     remarks = site.store.remarks().get(one.id)
     rests_on = None if is_running else _digest(shared, one, remarks, *files.of_report(site, one.id))
     for name in _with_pages(site, one.id):
-        make = partial(trial.trial, site, one.id, name)
-        yield from _made(site, f"{place}trials/{name}/", make, rests_on)
+        of_trial = partial(trial.trial, site, one.id, name)
+        yield from _made(site, f"{place}trials/{name}/", of_trial, rests_on)
     yield from _made(site, place, partial(campaign.campaign, site, one.id), rests_on)
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.errors import SpecError
 from benchlab.home import Home
-from benchlab.plan.order import PlannedTrial
-from benchlab.plan.report_type import MEASURED
+from benchlab.plan.report_type import MEASURED, Side
 from benchlab.results.records import TWO_CAMPAIGNS, Campaign
 from benchlab.results.store import Store
 
@@ -34,21 +34,55 @@ def compared(home: Home, store: Store, before: str, after: str) -> Outcome:
         StoreError: one of them is not in the store.
     """
     first, second = store.campaign(before), store.campaign(after)
-    if faults := [*_faults(first), *_faults(second), *_differences(first, second)]:
+    faults = [*_faults(first), *_faults(second)]
+    faults += [_differs(*one) for one in differences(first, second)]
+    if first.ended_at is not None and second.started_at < first.ended_at:
+        faults.append(f"--before {before} was measured after --after {after}, or beside it")
+    if faults:
         raise SpecError("\n".join(faults))
-    moved = len(first.plan.trials)
+    return together(Comparer(home, store), first, second)
+
+
+def together(
+    comparer: Comparer,
+    first: Campaign,
+    second: Campaign,
+    sides: tuple[Side, Side] = ("baseline", "baseline"),
+) -> Outcome:
+    """Compare a side of one campaign with a side of a later one that was measured alike.
+
+    What was measured again in one of them was not in the other one, so that only the trials count
+    that each of them uses itself.
+
+    Args:
+        sides: one of each.
+    """
+    both: dict[Side, tuple[Campaign, Side]] = {
+        "baseline": (first, sides[0]),
+        "candidate": (second, sides[1]),
+    }
+    trials = [
+        replace(result, trial=replace(result.trial, side=side), attempt=1)
+        for side, (campaign, own) in both.items()
+        for result in usable_trials(campaign.plan, comparer.store.trials(campaign.id))[0]
+        if result.trial.side == own
+    ]
+    planned = [
+        replace(trial, side=side)
+        for side, (campaign, own) in both.items()
+        for trial in campaign.plan.trials
+        if trial.side == own
+    ]
+    order = {trial.id: number for number, trial in enumerate(planned)}
     plan = replace(
         first.plan,
-        sides={
-            "baseline": first.plan.sides["baseline"],
-            "candidate": second.plan.sides["baseline"],
-        },
-        trials=(*first.plan.trials, *(_as_candidate(t, moved) for t in second.plan.trials)),
+        sides={side: campaign.plan.sides[own] for side, (campaign, own) in both.items()},
+        trials=tuple(replace(trial, index=order[trial.id]) for trial in planned),
         placement="sequential",
     )
     spec = first.report_type
-    entry = spec.engines[plan.engine].model_copy(update={"candidate": plan.sides["candidate"]})
-    together = replace(
+    entry = spec.engines[plan.engine].model_copy(update=dict[str, object](plan.sides.items()))
+    compared = replace(
         first,
         plan=plan,
         report_type=spec.model_copy(
@@ -58,25 +92,12 @@ def compared(home: Home, store: Store, before: str, after: str) -> Outcome:
                 "engines": {**spec.engines, plan.engine: entry},
             }
         ),
-        facts={
-            "baseline": first.facts["baseline"],
-            "candidate": second.facts["baseline"],
-        },
-        environment={**first.environment, TWO_CAMPAIGNS: f"{before}, {after}"},
+        facts={side: campaign.facts[own] for side, (campaign, own) in both.items()},
+        environment={**first.environment, TWO_CAMPAIGNS: f"{first.id}, {second.id}"},
         ended_at=second.ended_at,
     )
-    trials = [
-        *store.trials(before),
-        *(
-            replace(result, trial=_as_candidate(result.trial, moved))
-            for result in store.trials(after)
-        ),
-    ]
-    return Comparer(home, store).outcome(together, trials)
-
-
-def _as_candidate(trial: PlannedTrial, moved: int) -> PlannedTrial:
-    return replace(trial, side="candidate", index=trial.index + moved)
+    placed = [replace(r, trial=replace(r.trial, index=order[r.trial.id])) for r in trials]
+    return comparer.outcome(compared, placed)
 
 
 def _faults(campaign: Campaign) -> Iterator[str]:
@@ -88,19 +109,18 @@ def _faults(campaign: Campaign) -> Iterator[str]:
         yield f"{campaign.id}: it ended before anything could be measured"
 
 
-def _differences(first: Campaign, second: Campaign) -> Iterator[str]:
-    for field in MEASURED:
-        values = [getattr(one.report_type, field) for one in (first, second)]
-        if values[0] != values[1]:
-            yield _differs(field, *values)
-    if first.plan.engine != second.plan.engine:
-        yield _differs("engine", first.plan.engine, second.plan.engine)
-    for name in _FOUND_ALIKE:
-        found = [one.environment.get(name) for one in (first, second)]
-        if found[0] != found[1]:
-            yield _differs(name, *found)
-    if first.ended_at is not None and second.started_at < first.ended_at:
-        yield f"--before {first.id} was measured after --after {second.id}, or beside it"
+def differences(first: Campaign, second: Campaign) -> Iterator[tuple[str, object, object]]:
+    """How two campaigns were not measured alike: what differs, in one and in the other.
+
+    Example:
+        ``[*differences(c1, c2)]`` is ``[("seconds", 60, 120)]``.
+    """
+    of = [one.report_type for one in (first, second)]
+    pairs = [(field, *(getattr(one, field) for one in of)) for field in MEASURED]
+    pairs.append(("engine", first.plan.engine, second.plan.engine))
+    found = [one.environment for one in (first, second)]
+    pairs += [(name, *(one.get(name) for one in found)) for name in _FOUND_ALIKE]
+    yield from (pair for pair in pairs if pair[1] != pair[2])
 
 
 def _differs(what: str, first: object, second: object) -> str:

@@ -29,7 +29,7 @@ from benchlab.results import diagnosis
 from benchlab.results.diagnosis import Diagnosis, Taken
 from benchlab.results.records import Campaign, GateResult, Remarks, Sample
 from benchlab.results.store import Store
-from benchlab.site import campaign, files, overview, side_by_side, trial
+from benchlab.site import campaign, documents, files, overview, side_by_side, trial
 from benchlab.site import campaigns as campaigns_page
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import NoSuchPage, Page, Site, render
@@ -572,16 +572,74 @@ def test_a_campaign_of_one_version_has_a_page_without_a_verdict(made: Made, code
     assert "forest" not in page
 
 
-def test_a_campaign_of_one_version_cannot_be_put_beside_another(made: Made) -> None:
-    """The page says why; its trials have pages, without another side."""
+def test_a_trial_of_one_version_has_a_page_without_another_side(made: Made) -> None:
+    """Nothing stands there for what was not measured."""
     record = made.add(**ONE_VERSION)
     site = made.site()
     page = text(shown(site, trial.trial(site, "c1", record.plan.trials[0].id)))
     assert "round 1, measured version" in page
     assert [word for word in ("other side", "candidate") if word in page] == []
-    made.add("c2")
-    beside = text(shown(site, side_by_side.side_by_side(site, "c1", "c2")))
-    assert "c1: Only one version was measured" in beside
+
+
+def beside_one_version(made: Made, *, days: int = 1, **fields: Any) -> documents.TwoCampaigns:
+    """A campaign of 10.2.11 and, days later, another campaign a tenth slower: their document."""
+    made.add(rounds=4, tps=lambda _: 1000.0, **ONE_VERSION)
+    day = timedelta(days=days)
+    other = made.add("c2", rounds=4, tps=lambda _: 900.0, **fields)
+    assert other.ended_at
+    later = dataclasses.replace(
+        other, id="c3", started_at=other.started_at + day, ended_at=other.ended_at + day
+    )
+    made.store.add_campaign(later)
+    for result in made.store.trials("c2"):
+        made.store.add_trial("c3", result)
+    site = made.site()
+    page = side_by_side.side_by_side(site, "c3", "c1")
+    assert load("en").say("site-two-campaigns") in text(shown(site, page))
+    return documents.TwoCampaigns.model_validate_json(documents.text(site, page))
+
+
+def test_two_campaigns_of_one_version_are_before_and_after(made: Made) -> None:
+    """The earlier one is before, in whatever order they were asked for; with their figures."""
+    after = {"mariadb": {"baseline": {"version": "10.11.5"}}}
+    found = beside_one_version(made, **{**ONE_VERSION, "engines": after})
+    (pair,) = found.pairs
+    assert pair.labels == ("2: 10.2.11", "1: 10.11.5")
+    assert {(line.change, line.found) for line in pair.lines if line.metric == "TPS"} == {
+        ("-10.0%", "regression")
+    }
+    assert (found.sides, found.conditions) == (("1: 10.11.5", "2: 10.2.11"), ())
+    tps = [one.figures for one in found.figures if one.metric == "tps"]
+    assert tps == [pytest.approx((900.0, 1000.0))] * len(tps) != []
+
+
+def test_one_version_is_compared_with_each_side_of_another_campaign(made: Made) -> None:
+    """That was measured alike; the other campaign's own change stays on its page."""
+    found = beside_one_version(made)
+    assert [pair.labels for pair in found.pairs] == [
+        ("2: 10.2.11", "1: 10.2.11"),
+        ("2: 10.2.11", "1: 10.11.5"),
+    ]
+    assert len(found.sides) == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"seconds": 9}, "seconds"),
+        ({"environment": {"cpu": "another"}}, "cpu"),
+        ({"days": 0}, "They were measured at the same time."),
+    ],
+    ids=["plan", "machine", "time"],
+)
+def test_what_was_not_measured_alike_has_figures_and_no_verdict(
+    made: Made, fields: dict[str, Any], why: str
+) -> None:
+    """And the page says what differs."""
+    found = beside_one_version(made, **ONE_VERSION, **fields)
+    assert found.pairs == ()
+    assert why in [*(one.name for one in found.conditions), *found.why_not]
+    assert found.figures
 
 
 def test_two_campaigns_of_a_list_are_compared_the_earlier_first(made: Made) -> None:

@@ -1589,7 +1589,6 @@ site-rejected-about = Each trial's own page has the gate that failed with what i
 
 ## Site: two campaigns
 
-site-one-version-about = Only one version was measured, so nothing is compared and there is no verdict. Measure two versions, or one against itself (`sides: same`), to get one.
 site-compare = Two campaigns side by side
 site-compare-with = Put beside it
 site-compare-choose = Choose two campaigns
@@ -1608,12 +1607,19 @@ site-versions-why = Why there is no interval
 site-versions-about = Each row is chained from campaigns that lead from one version to the other, and each interval is for its row alone: where nothing changed, one row in twenty still seems to have changed. A verdict takes that into account; campaigns have verdicts, this table has none.
 site-two-campaigns = These are two campaigns.
 site-two-campaigns-why = Their trials did not take turns, so throughputs and latencies of one must not be compared with those of the other: the same version has been seen to differ by -14% to +6% between campaigns. What can be compared are the changes, each against the baseline of its own campaign.
+site-two-campaigns-pair = One was measured after the other: whatever else changed in between, on the servers, their hosts or the network, is part of the difference, and no interval allows for it. The same version has been seen to differ by -14% to +6% between campaigns.
 site-other-versions = The campaigns compare different versions, so their changes answer different questions.
 site-changes-beside = Changes, each against its own baseline
 site-overlap = Two intervals that do not overlap show that the changes differ. Intervals that overlap do not show that they are the same.
 site-differ-plan = What differs in the plans
 site-differ-environment = What differs in hosts and programs
 site-differ-nothing = Nothing.
+site-not-alike = Not compared
+site-not-alike-why = A campaign of one version is compared with another one only where both were measured alike, one after the other.
+site-pair-not-ended = { $campaign } has not ended, or ended before anything was measured.
+site-pair-at-once = They were measured at the same time.
+site-values-beside = Figures
+site-values-about = Geometric means of the rounds, for each side of both campaigns; a difference between two campaigns is not a change that was shown.
 
 ## Findings
 

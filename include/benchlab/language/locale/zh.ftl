@@ -1481,7 +1481,6 @@ site-rejected-about = 每次试验的页面列出未通过的检查项、其观�
 
 ## 网站：两个测试活动
 
-site-one-version-about = 只测量了一个版本，因此没有比较，也没有结论。要得到结论，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
 site-compare = 两个测试活动并排
 site-compare-with = 与之并排
 site-compare-choose = 选择两个测试活动
@@ -1497,12 +1496,19 @@ site-versions-why = 为什么没有区间
 site-versions-about = 每一行由从一个版本通向另一个版本的测试活动衔接而成，每个区间只针对该行：即使没有任何变化，二十行中仍会有一行看似有变化。结论会考虑这一点；测试活动有结论，此表没有。
 site-two-campaigns = 这是两个测试活动。
 site-two-campaigns-why = 它们的试验没有交替进行，因此一个测试活动的吞吐量和延迟不能与另一个测试活动的比较：同一版本在不同测试活动之间曾相差 -14% 至 +6%。可以比较的是各自相对于自身基线的变化。
+site-two-campaigns-pair = 它们是先后测量的：其间服务器、主机或网络上发生的任何其他变化都会计入差异，而任何区间都没有考虑这些变化。同一版本在不同测试活动之间曾相差 -14% 至 +6%。
 site-other-versions = 两个测试活动比较的版本不同，因此它们的变化回答的是不同的问题。
 site-changes-beside = 各自相对于自身基线的变化
 site-overlap = 两个区间不重叠，说明变化不同；区间重叠并不说明变化相同。
 site-differ-plan = 计划的差异
 site-differ-environment = 主机与程序的差异
 site-differ-nothing = 无。
+site-not-alike = 未作比较
+site-not-alike-why = 只有当两个测试活动先后以相同方式测量时，单一版本的测试活动才会与另一个比较。
+site-pair-not-ended = { $campaign } 尚未结束，或在测得任何数据之前就已结束。
+site-pair-at-once = 它们是同时测量的。
+site-values-beside = 数值
+site-values-about = 两个测试活动各方在各轮次上的几何平均值；两个测试活动之间的差异并不等于已证实的变化。
 
 ## Findings
 
