@@ -1460,6 +1460,7 @@ site-report-types = Report types
 site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, or campaigns of several deployments, deployment-to-deployment variation is assumed; trigger the report type with the sides "same" to measure it.
 site-column-newest = Newest campaign
 site-column-took = Took
+site-column-cost = Cost ($)
 site-calibration = Newest A/A campaign, canary
 site-aa-campaigns = { $count ->
     [one] 1 A/A campaign

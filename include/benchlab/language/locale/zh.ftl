@@ -1362,6 +1362,7 @@ site-report-types = 报告类型
 site-report-types-note = 下次运行时间取自日程；在 Airflow 中被暂停的 DAG 不会运行。费用为当月（UTC）开始的测试活动所租主机按目录价计算的费用。没有 A/A 测试活动，也没有多次部署的测试活动时，部署之间的差异只是假定值；触发该报告类型时将 sides 设为“same”即可测量。
 site-column-newest = 最新测试活动
 site-column-took = 用时
+site-column-cost = 费用（美元）
 site-calibration = 最新 A/A 测试活动和金丝雀测试
 site-aa-campaigns = { $count } 个 A/A 测试活动
 site-days-ago = { $days ->
