@@ -252,7 +252,7 @@ def golden_files() -> dict[str, bytes]:
 
 def text_of(page: str) -> str:
     """What a reader of an HTML page reads, pictures left out."""
-    page = re.sub(r"<(style|svg|nav)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    page = re.sub(r"<(style|script|svg|nav)\b.*?</\1>", " ", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]+>", "\n", page))
 
 
