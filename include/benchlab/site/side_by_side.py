@@ -181,7 +181,7 @@ def _beside(site: Site, records: Sequence[Campaign]) -> dict[str, Any]:
                         f"{numbers[one.id]}: {label}"
                         for one, label in zip((first, second), labels, strict=True)
                     ],
-                    "answer": answer.sentence(report),
+                    "answer": opening.text(report),
                     "lines": answer.lines(report),
                     "changes": charts.changes(report),
                 }
