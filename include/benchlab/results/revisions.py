@@ -148,7 +148,7 @@ def copied(connection: Connection, copy: Path) -> None:
 
 
 def own_version() -> str:
-    """The version of this Benchlab: ``0.1.0``."""
+    """The version of this Benchlab: ``1.0.0``."""
     return metadata.version("benchlab")
 
 

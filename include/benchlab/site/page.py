@@ -32,6 +32,7 @@ from benchlab.report.formats import pages
 from benchlab.report.sentences.findings import changes
 from benchlab.results.findings import JUDGED
 from benchlab.results.records import Campaign
+from benchlab.results.revisions import own_version
 from benchlab.results.store import Store
 from benchlab.studies.comparisons import Comparisons
 
@@ -227,6 +228,7 @@ def _environment() -> jinja2.Environment:
     made.globals.update(
         say_failed=failed_stage, say_phase=phase, say_step=step, JUDGED=JUDGED, DOCUMENT=DOCUMENT
     )
+    made.globals.update(VERSION=own_version())
     return made
 
 
