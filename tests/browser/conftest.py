@@ -20,7 +20,7 @@ from benchlab.campaign.outcome import Comparer
 from benchlab_airflow.local import airflow_home
 from benchlab_airflow.local.airflow_home import USER
 from benchlab_airflow.local.services import Services
-from tests.builders import weekly
+from tests.builders import team, weekly
 from tests.machine import Machine, machine_in, servers
 from tests.ports import free_port
 from tests.scheduler import ASK_AGAIN_S
@@ -73,7 +73,7 @@ def browser() -> Iterator[Browser]:
 def airflow(
     browser: Browser, servers: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Airflow]:
-    """Healthy services beside weeks of campaigns.
+    """Healthy services beside weeks of campaigns, and what a team has.
 
     The browser comes first, because without one there is nothing to start.
     """
@@ -82,6 +82,7 @@ def airflow(
             for campaign in weekly.regression(weeks, rounds=4, threads=[4, 8]):
                 found = Comparer(weeks.home, weeks.store).outcome(weeks.store.campaign(campaign))
                 weeks.store.set_verdicts(campaign, verdicts_of(found.comparison))
+            team.fill(weeks.home, weeks.store)
         services = Services(machine.here.root)
         port = free_port()
         users = {"simple_auth_manager_users": f"{USER}:admin,{VIEWER}:viewer"}

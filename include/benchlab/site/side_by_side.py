@@ -48,9 +48,11 @@ def side_by_side(
     if len(chosen) == len(SIDES):
         first, second = sorted(chosen, key=lambda one: campaign_of(site, one).started_at)
     asked = {"first": first or next(iter(chosen), ""), "second": second or ""}
+    seen = Chosen(reports=site.reports)
     values: dict[str, Any] = {
         "asked": asked,
-        "offered": site.store.listing.summaries(Chosen(reports=site.reports), limit=_MOST_OFFERED),
+        "offered": site.store.listing.summaries(seen, limit=_MOST_OFFERED),
+        "versions": site.store.listing.versions(seen),
         "chosen": len(chosen),
         "reports": (),
     }

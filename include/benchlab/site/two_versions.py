@@ -17,13 +17,16 @@ PLACE = "compare/versions/"
 def two_versions(site: Site, report: str = "", first: str = "", second: str = "") -> Page:
     """The page: a row for each workload and figure; without versions only the forms.
 
+    Args:
+        report: without, the first report type of which a chain has both versions.
+
     Raises:
         NoSuchPage: no campaign has the report type, or the reader may not see it.
     """
     reports = [one.report for one in site.store.listing.reports() if site.shows(one.report)]
     if report and report not in reports:
         raise NoSuchPage(message("site-no-report", report=report))
-    report = report or next(iter(reports), "")
+    report = report or _with_both_versions(site, reports, first, second)
     views = long_views(site.comparisons, report) if report else {}
     known = dict.fromkeys(
         name for view in views.values() for chain in view.chains for name in versions_of(chain)
@@ -34,6 +37,14 @@ def two_versions(site: Site, report: str = "", first: str = "", second: str = ""
     query = {name: value for name, value in asked.items() if value}
     title = site.language.say("site-versions")
     return Page(PLACE, "compare/", title, "two_versions.html.j2", values, query)
+
+
+def _with_both_versions(site: Site, reports: Sequence[str], first: str, second: str) -> str:
+    for report in reports if first and second else ():
+        views = long_views(site.comparisons, report).values()
+        if any(with_both(view.chains, first, second) for view in views):
+            return report
+    return next(iter(reports), "")
 
 
 def versions_of(chain: ChainView) -> tuple[str, ...]:

@@ -89,6 +89,8 @@ def test_two_versions_are_compared_over_all_workloads(regressed: Weeks) -> None:
     assert re.search(row, text(page))
     assert "where nothing changed, one row in twenty" in text(page)
     assert '<option value="11.4.5"></option>' in page
+    found = two_versions.two_versions(reader, "", "10.2.11", "11.4.5")
+    assert render(reader, found) == page, "nobody has to know its report type"
     empty = text(render(reader, two_versions.two_versions(reader)))
     assert REPORT in empty
     assert "Throughput" not in empty
