@@ -20,7 +20,7 @@ from benchlab.analysis.gates import gates
 from benchlab.engines import mariadb_counts
 from benchlab.plan.order import PlannedTrial
 from benchlab.report import gate_files
-from benchlab.results.records import Campaign, GateResult, Sample, TrialResult
+from benchlab.results.records import Campaign, GateResult, Sample, StoredVerdict, TrialResult
 from benchlab.results.rows import (
     DEFINITIONS,
     TRIALS,
@@ -39,6 +39,8 @@ WORKLOADS = (
 )
 THREADS, ROUNDS, WEEKS_PER_VERSION, AA_EVERY = (50, 100, 200, 300, 400), 6, 4, 10
 NOISE = 0.004
+# So many have a regression or an improvement of a workload in their verdicts, which is a finding.
+CHANGED_EVERY = 5
 # The regression in its history: one release has it, and those after it keep it.
 SLOWER, SLOWER_RELEASE, SLOWER_WORKLOAD = 0.06, 40, "oltp_update_index"
 
@@ -64,6 +66,9 @@ def fill(url: str, objects: UPath, configs: Path, there: int, count: int) -> Non
                 connection.execute(DEFINITIONS.insert().values(campaign=made.id, **known))
                 connection.execute(TRIALS.insert(), [_row(made, one, known) for one in results])
                 connection.execute(VERDICTS.insert(), list(_verdicts(made)))
+        for made in new:
+            if _number(made) % CHANGED_EVERY == 0:
+                store.set_verdicts(made.id, list(_changed(made)))
         if url.startswith("postgresql"):
             with store.transaction() as connection:
                 connection.exec_driver_sql("ANALYZE")  # as it does by itself after a while
@@ -71,6 +76,10 @@ def fill(url: str, objects: UPath, configs: Path, there: int, count: int) -> Non
 
 def _id(number: int) -> str:
     return f"weekly-{number:04}"
+
+
+def _number(made: Campaign) -> int:
+    return int(made.id.rpartition("-")[2])
 
 
 def _campaigns(there: int, count: int) -> Iterator[Campaign]:
@@ -146,6 +155,15 @@ def _changes(made: Campaign, release: int, dice: random.Random) -> dict[str, flo
         workload: math.exp(dice.gauss(0, NOISE) - (slower if workload == SLOWER_WORKLOAD else 0.0))
         for workload in WORKLOADS
     }
+
+
+def _changed(made: Campaign) -> Iterator[StoredVerdict]:
+    number = _number(made) // CHANGED_EVERY
+    changed = WORKLOADS[number % len(WORKLOADS)], ("regression", "improvement")[number % 2]
+    for row in _verdicts(made):
+        workload, metric = str(row["workload"]), str(row["metric"])
+        verdict = changed[1] if workload == changed[0] and metric == "tps" else "equivalent"
+        yield StoredVerdict(workload, metric, verdict, 0.1, -0.5, 0.7, 0.8, rule=2)
 
 
 def _verdicts(made: Campaign) -> Iterator[dict[str, object]]:

@@ -16,7 +16,15 @@ from pathlib import Path
 from benchlab.home import Home
 from benchlab.language import english
 from benchlab.results.store import Store, open_store
-from benchlab.site import campaign, campaigns, history, overview
+from benchlab.site import (
+    campaign,
+    campaigns,
+    findings,
+    history,
+    overview,
+    side_by_side,
+    two_versions,
+)
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import Page, Site, render
 from tests import postgresql
@@ -26,7 +34,8 @@ from tools.bench.row import Row, ratio
 CAMPAIGNS, FEWER, TIMES = 1000, 10, 5
 WORKLOAD = big_store.SLOWER_WORKLOAD
 # Seconds in which the server makes a page as HTML, in a process that has been asked before.
-PAGES = {"list": 0.2, "overview": 0.3, "campaign": 0.3, "history": 0.5}
+PAGES = {"list": 0.2, "overview": 0.3, "findings": 0.3, "campaign": 0.3, "history": 0.5}
+PAGES |= {"compare": 0.6, "versions": 1.0}
 # CPU seconds of a command beside those of its import, and what it may have in memory.
 COMMANDS = {"campaigns": 0.5, "compare": 1.0, "history": 2.0}
 TARGET_GB, SIZE_GB = 0.3, 0.6
@@ -151,13 +160,17 @@ def _pages(home: Home, url: str, there: int, count: int) -> tuple[dict[str, list
 
 
 def _pages_of(store: Store) -> Mapping[str, Callable[[Site], Page]]:
-    last = store.campaign_ids()[0]
+    last, before, *_ = store.campaign_ids()
+    versions = "10.1.0", store.campaign(last).plan.sides["baseline"].version
     asked = Filter(verdict="equivalent", page=2)
     return {
         "list": lambda site: campaigns.campaigns(site, asked),
         "overview": overview.overview,
+        "findings": findings.findings,
         "campaign": lambda site: campaign.campaign(site, last),
         "history": lambda site: history.history(site, big_store.REPORT, WORKLOAD),
+        "compare": lambda site: side_by_side.side_by_side(site, before, last),
+        "versions": lambda site: two_versions.two_versions(site, "", *versions),
     }
 
 
