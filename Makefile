@@ -9,7 +9,7 @@ export PYTHON REPORT
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo up down test test-long check format lock bench study soak docs clean
+.PHONY: help setup setup-dev demo up down test test-long check format lock bench study soak docs pictures clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z][a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -59,6 +59,9 @@ soak: setup-dev ## Run 50 local campaigns and 200 simulated fleets, and name wha
 
 docs: setup ## Write docs/RELIABILITY.md, and the pages of all DAGs and published plans into build/docs
 	@.venv/bin/python -m tools.docs
+
+pictures: setup-dev ## Renew the pictures in docs/pictures, of pages of a made-up team
+	@BENCHLAB_SCREENSHOTS=$(CURDIR)/docs/pictures .venv/bin/python -m pytest tests/browser -k pictures
 
 clean: ## Remove .venv, stamps and caches; results and database servers in .benchlab stay
 	@rm -rf .venv .benchlab/stamps* .benchlab/python-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .kingfisher_cache .hypothesis build

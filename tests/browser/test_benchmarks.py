@@ -195,7 +195,7 @@ def test_who_may_not_change_anything_is_refused(browser: Browser, airflow: Airfl
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_docs_have_pictures_of_the_pages(page: Page, name: str) -> None:
     """As they are now; `make pictures` writes them."""
-    page.set_viewport_size({"width": 1280, "height": 860})
+    page.set_viewport_size({"width": 1280, "height": 960})
     page.evaluate("localStorage.setItem('theme', 'light')")
     page.goto(f"/plugin/benchmarks/benchmarks/{PICTURES[name]}")
     expect(shown(page, "Benchlab").get_by_role("heading", level=1)).to_be_visible()

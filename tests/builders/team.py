@@ -48,14 +48,15 @@ def fill(home: Home, store: Store, now: datetime | None = None) -> None:
     team = _Team(home, store, now or datetime.now(UTC))
     for number, (baseline, candidate) in enumerate(pairwise(VERSIONS), 2):
         change = {SLOWER_WORKLOAD: -SLOWER_BY} if candidate == SLOWER else {}
-        ago = timedelta(weeks=4 * (len(VERSIONS) - number), hours=5)
+        ago = timedelta(weeks=4 * (len(VERSIONS) - number), hours=12)
         name = f"releases-{candidate}"
-        team.add(name, RELEASES, (baseline, candidate), ago, change, spent=18.4)
+        team.add(name, RELEASES, (baseline, candidate), ago, change, spent=46.4)
     for week in range(WEEKS):
-        ago = timedelta(weeks=WEEKS - 1 - week, hours=3)
+        ago = timedelta(weeks=WEEKS - 1 - week, hours=6)
         is_failed = week == FAILED_WEEK
         name, pair = f"weekly-{week + 1}", ("v8.5.4", "v8.5.7")
-        team.add(name, WEEKLY, pair, ago, spent=17.2, is_failed=is_failed)
+        spent = 0.8 if is_failed else 44.9
+        team.add(name, WEEKLY, pair, ago, spent=spent, is_failed=is_failed)
     (slower,) = store.findings.found(Sought(RELEASES))
     store.findings.mark(slower.id, "known", WHO, WHY)
 
@@ -84,9 +85,12 @@ class _Team:
             workloads=list(WORKLOADS), threads=[150, 600], rounds=6, seconds=60,
             deployments=3,
         )  # fmt: skip
-        began = self._now - ago
+        # The newest ones count in this month, also on its first day.
+        first = self._now.replace(day=1, hour=0, minute=0)
+        began = max(self._now - ago, first) if ago < timedelta(days=1) else self._now - ago
+        took = timedelta(minutes=8 if is_failed else made.plan.minutes)
         made = dataclasses.replace(
-            made, started_at=began, ended_at=began + timedelta(hours=2), planned_for=began,
+            made, started_at=began, ended_at=began + took, planned_for=began,
             state="failed" if is_failed else "complete", origin="Airflow",
         )  # fmt: skip
         self._store.add_campaign(made)
@@ -102,11 +106,11 @@ class _Team:
             is_rejected = (name, trial.id) == (NEWEST, REJECTED)
             results = [_disturbed(trial, tps)] if is_rejected else []
             for result in (*results, _measured(trial, tps, attempt=1 + is_rejected)):
-                at = began + timedelta(minutes=12 + trial.index + 90 * (result.attempt - 1))
-                told: dict[str, Any] = {"started_at": at, "ended_at": at + timedelta(seconds=60)}
+                at = began + timedelta(minutes=12 + 2 * trial.index + 4 * (result.attempt - 1))
+                times: dict[str, Any] = {"started_at": at, "ended_at": at + timedelta(seconds=60)}
                 if name == NEWEST and trial.workload == SLOWER_WORKLOAD:
-                    told |= self._series(name, result)
-                self._store.add_trial(name, dataclasses.replace(result, **told))
+                    times |= self._series(name, result)
+                self._store.add_trial(name, dataclasses.replace(result, **times))
         outcome = self._comparer.outcome(self._store.campaign(name))
         self._store.set_verdicts(name, verdicts_of(outcome.comparison))
 

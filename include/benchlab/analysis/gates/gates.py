@@ -213,8 +213,9 @@ def leaving_out(
     Example:
         ``leaving_out(gates, result.gates, "kv_prewrite")[0].gate`` is ``"region_merge"``.
     """
-    concerned = {gate.id for gate in gates if gate.concerns(count)}
-    return [one for one in results if one.status == "fail" and one.gate in concerned]
+    failed = [one for one in results if one.status == "fail"]
+    concerned = {gate.id for gate in gates if gate.concerns(count)} if failed else ()
+    return [one for one in failed if one.gate in concerned]
 
 
 def is_valid(results: Sequence[GateResult]) -> bool:

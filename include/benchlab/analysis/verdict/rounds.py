@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from benchlab.arrays import Array, np
 from benchlab.plan.metric import COUNT, Metric, kinds, of_kind
@@ -36,7 +37,7 @@ class Rounds:
     deployments: Sequence[int] = ()
     printed: Mapping[str, float] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of metric that are decided, throughput first."""
         return kinds(self.metrics)
