@@ -52,7 +52,7 @@ def fill(home: Home, store: Store, now: datetime | None = None) -> None:
         name = f"releases-{candidate}"
         team.add(name, RELEASES, (baseline, candidate), ago, change, spent=46.4)
     for week in range(WEEKS):
-        ago = timedelta(weeks=WEEKS - 1 - week, hours=6)
+        ago = timedelta(weeks=WEEKS - 1 - week, hours=8)
         is_failed = week == FAILED_WEEK
         name, pair = f"weekly-{week + 1}", ("v8.5.4", "v8.5.7")
         spent = 0.8 if is_failed else 44.9
@@ -86,8 +86,8 @@ class _Team:
             deployments=3,
         )  # fmt: skip
         # The newest ones count in this month, also on its first day.
-        first = self._now.replace(day=1, hour=0, minute=0)
-        began = max(self._now - ago, first) if ago < timedelta(days=1) else self._now - ago
+        month = self._now.replace(day=1, hour=0, minute=0)
+        began = max(self._now - ago, month) if ago < timedelta(days=1) else self._now - ago
         took = timedelta(minutes=8 if is_failed else made.plan.minutes)
         made = dataclasses.replace(
             made, started_at=began, ended_at=began + took, planned_for=began,
@@ -103,10 +103,12 @@ class _Team:
             ratio = drift[trial.workload] + math.log1p((changes or {}).get(trial.workload, 0.0))
             tps = _TPS[trial.workload] * math.sqrt(trial.threads / 150)
             tps *= math.exp(ratio * (trial.side == "candidate") + self._dice.gauss(0, _NOISE))
-            is_rejected = (name, trial.id) == (NEWEST, REJECTED)
-            results = [_disturbed(trial, tps)] if is_rejected else []
-            for result in (*results, _measured(trial, tps, attempt=1 + is_rejected)):
-                at = began + timedelta(minutes=12 + 2 * trial.index + 4 * (result.attempt - 1))
+            # A rejected trial's whole block is measured again.
+            is_repeated = name == NEWEST and (trial.workload, trial.round) == (SLOWER_WORKLOAD, 1)
+            first = _disturbed if is_repeated and trial.id == REJECTED else _measured
+            results = [first(trial, tps), *([_measured(trial, tps, 2)] * is_repeated)]
+            for result in results:
+                at = began + timedelta(minutes=12 + 2 * trial.index + 10 * (result.attempt - 1))
                 times: dict[str, Any] = {"started_at": at, "ended_at": at + timedelta(seconds=60)}
                 if name == NEWEST and trial.workload == SLOWER_WORKLOAD:
                     times |= self._series(name, result)
