@@ -80,7 +80,7 @@ def bisect(
     plan: OnlyPlan = False,
     as_json: Json = False,
 ) -> None:
-    """Find the release that introduced a change, with as few campaigns as possible.
+    """Find the release that brought a change, in few campaigns.
 
     Campaigns in the store are not run again. Exit code 2 if no release is named: there is no
     change between the two, or it cannot be decided which release brought it.

@@ -54,7 +54,7 @@ def list_releases(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the releases of the calendar, and what the version rules name on a day.
+    """List the calendar's releases, and what version rules name.
 
     Example: benchlab releases --engine tidb --series 6.5
     """

@@ -116,7 +116,7 @@ def delete(
     campaign: CampaignId,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")] = False,
 ) -> None:
-    """Remove a campaign from the store, with its raw outputs, its directory and its report.
+    """Remove a campaign: its trials, raw output, directory and report.
 
     Refused while it runs or may hold hosts. Copies of its report elsewhere, and what Airflow keeps
     of its run, stay.
@@ -162,7 +162,7 @@ def note(
     campaign: CampaignId,
     text: Annotated[str, typer.Argument(help="the note; an empty one removes it")],
 ) -> None:
-    """Keep a note on a campaign, for the list of campaigns; its report stays as it is.
+    """Keep a note on a campaign; its report stays as it is.
 
     Example: benchlab campaigns note CAMPAIGN "the disk was replaced the day before"
     """
@@ -177,7 +177,7 @@ def tag(
     tags: Annotated[list[str], typer.Argument(metavar="TAG...", help="words to find it by")],
     remove: Annotated[bool, typer.Option("--remove", help="remove these tags")] = False,
 ) -> None:
-    """Give a campaign tags, by which `benchlab campaigns --tag` lists it.
+    """Give a campaign tags, by which `campaigns --tag` lists it.
 
     Example: benchlab campaigns tag CAMPAIGN before-upgrade
     """

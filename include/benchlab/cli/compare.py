@@ -69,7 +69,7 @@ def compare(
     ] = None,
     failing: FailOn = [],  # noqa: B006
 ) -> None:
-    """Compare the sides of a stored campaign, two campaigns of one version, or trials in a file.
+    """Show what a campaign found; or compare two, or trials in a file.
 
     Exit code 0 whatever the verdicts are; 3 with --fail-on if one of them is asked for.
 
@@ -134,7 +134,7 @@ def calibrate(
         typer.Option(metavar="FILE", help="draw how often each slowdown is found, as .svg"),
     ] = None,
 ) -> None:
-    """Show from A/A campaigns how often verdicts err, what change is found, and what finds more.
+    """Show from A/A campaigns how often verdicts err or miss a change.
 
     `benchlab run REPORT --set sides=same` makes an A/A campaign. Five or more, each deployed and
     loaded on its own, show how much deployments differ.

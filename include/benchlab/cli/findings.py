@@ -46,7 +46,7 @@ def list_findings(
     show_all: Annotated[bool, typer.Option("--all", help="in whatever state")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the changes that campaigns show and nobody has judged, each once.
+    """List the changes that nobody has judged, each once.
 
     Below them: how many of those that people have judged are right, and whether false ones favour a
     side.
@@ -81,7 +81,7 @@ def mark(
     note: Annotated[str, typer.Option(help="what it was")] = "",
     link: Annotated[str, typer.Option(help="the address of an issue")] = "",
 ) -> None:
-    """Say what a finding is; what was said before stays in its history.
+    """Say what a finding is; what was said before is kept.
 
     Example: benchlab findings mark 7 known --note "a new default" --link https://example.org/7
     """

@@ -42,7 +42,7 @@ def show_history(
     as_json: Json = False,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="draw it, as .svg")] = None,
 ) -> None:
-    """List what published reports and campaigns say about a workload, and chain the campaigns.
+    """Show a workload over the versions: levels, change points, drift.
 
     The chain shows the workload over the versions, with change points and slow drift. Absolute
     figures of different campaigns are never compared.

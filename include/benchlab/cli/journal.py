@@ -17,7 +17,7 @@ app = typer.Typer()
 
 @app.command()
 def journal(as_json: Json = False) -> None:
-    """List who deleted, pruned and gave back what, and when; the latest first.
+    """List who deleted, pruned and gave back what, the latest first.
 
     Who judged a finding is shown with it, and who approved a campaign in its report. What people do
     in Airflow is in Airflow's own audit log.

@@ -21,32 +21,34 @@ from typer.main import get_group
 
 from benchlab.errors import BenchlabError
 
-# The modules of this package with their commands, each in the order of declaration; the modules in
-# the order of `benchlab --help`.
+_MEASURE, _READ, _PUBLISH, _KEEP = "Measure", "Read the answers", "Publish", "Keep it running"
+# The modules of this package with their commands, each in the order of declaration, and the part of
+# `benchlab --help` where each is listed; the modules in the order of that list.
 COMMANDS = {
-    "doctor": ("doctor",),
-    "validate": ("validate",),
-    "plan": ("plan", "install"),
-    "run": ("run", "give-back", "reap"),
-    "reproduce": ("reproduce",),
-    "campaigns": ("campaigns",),
-    "findings": ("findings",),
-    "open": ("open",),
-    "mcp": ("mcp",),
-    "compare": ("compare", "calibrate"),
-    "profiles": ("profiles",),
-    "history": ("history",),
-    "parse": ("parse",),
-    "reports": ("render", "publish", "verify"),
-    "site": ("site",),
-    "pages": ("import", "audit"),
-    "bisect": ("bisect",),
-    "store": ("builds", "backup", "restore", "sql", "store"),
-    "prune": ("prune",),
-    "journal": ("journal",),
-    "calendar": ("releases",),
-    "prices": ("prices",),
-    "spending": ("spending",),
+    "report_types": {"reports": _MEASURE},
+    "plan": {"plan": _MEASURE, "install": _MEASURE},
+    "run": {"run": _MEASURE, "give-back": _MEASURE, "reap": _MEASURE},
+    "reproduce": {"reproduce": _MEASURE},
+    "bisect": {"bisect": _MEASURE},
+    "campaigns": {"campaigns": _READ},
+    "compare": {"compare": _READ, "calibrate": _READ},
+    "open": {"open": _READ},
+    "history": {"history": _READ},
+    "findings": {"findings": _READ},
+    "profiles": {"profiles": _READ},
+    "mcp": {"mcp": _READ},
+    "parse": {"parse": _READ},
+    "reports": {"render": _PUBLISH, "publish": _PUBLISH, "verify": _PUBLISH},
+    "site": {"site": _PUBLISH},
+    "pages": {"import": _PUBLISH, "audit": _PUBLISH},
+    "doctor": {"doctor": _KEEP},
+    "validate": {"validate": _KEEP},
+    "spending": {"spending": _KEEP},
+    "prices": {"prices": _KEEP},
+    "calendar": {"releases": _KEEP},
+    "store": dict.fromkeys(("builds", "backup", "restore", "sql", "store"), _KEEP),
+    "prune": {"prune": _KEEP},
+    "journal": {"journal": _KEEP},
 }
 _MODULES = {name: module for module, commands in COMMANDS.items() for name in commands}
 # The first line of the docstring of a command, or of a group of commands.
@@ -80,7 +82,12 @@ class _Commands(TyperGroup):
 
 def commands_of(module: str) -> dict[str, Any]:
     """The commands that a module of this package declares, by name: ``commands_of("run")``."""
-    return dict(get_group(importlib.import_module(f"benchlab.cli.{module}").app).commands)
+    found = dict(get_group(importlib.import_module(f"benchlab.cli.{module}").app).commands)
+    for command in found.values():
+        for one in (command, *getattr(command, "commands", {}).values()):
+            # Rich would keep the lines of a docstring, whatever the width of the terminal.
+            one.help = re.sub(r"(?<!\n)\n(?!\n)", " ", one.help or "")
+    return found
 
 
 app = typer.Typer(
@@ -114,8 +121,9 @@ def _named_only() -> None:
     """A placeholder that is never run: :class:`_Commands` replaces it by the command itself."""
 
 
-for _name in _MODULES:
-    app.command(_name)(_named_only)
+for _commands in COMMANDS.values():
+    for _name, _part in _commands.items():
+        app.command(_name, rich_help_panel=_part)(_named_only)
 
 
 def main() -> NoReturn:

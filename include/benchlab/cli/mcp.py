@@ -39,7 +39,7 @@ _ABOUT = (
 
 @app.command()
 def mcp() -> None:
-    """Answer an agent's questions on standard input (Model Context Protocol); changes nothing.
+    """Answer an agent's questions (Model Context Protocol), read-only.
 
     The answers are the documents that pages of the site are as JSON.
 

@@ -44,7 +44,7 @@ def import_pages(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Import published reports; one that is refused does not stop the others.
+    """Import published reports; a refused one does not stop the others.
 
     A page is refused if a table of it is not understood: `benchlab audit` reads the others.
 
@@ -93,7 +93,7 @@ def _imported(report: PublishedReport, new: bool) -> str:
 
 @app.command()
 def audit(pages: Pages, as_json: Json = False) -> None:
-    """Recompute every figure of published pages and list what is wrong in them.
+    """Recompute every figure of published pages; list what is wrong.
 
     A table that is not understood whole is listed as not read, with its line and the reason.
 

@@ -70,7 +70,7 @@ def show_plan(
         ),
     ] = None,
 ) -> None:
-    """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing.
+    """Show steps, minutes, hosts, dollars and trials. Starts nothing.
 
     Exit code 2 if it cannot be run yet: something is missing that only a person can say or mend,
     which is named at the end.
@@ -137,7 +137,7 @@ def show_plan(
 
 @app.command()
 def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -> None:  # noqa: B006
-    """Install the database servers of a report type on this machine, ahead of a campaign.
+    """Install a report type's database servers ahead of a campaign.
 
     Example: benchlab install sysbench_local
     """

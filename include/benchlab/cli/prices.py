@@ -34,7 +34,7 @@ def list_prices(context: typer.Context) -> None:
 
 @_prices.command()
 def update() -> None:
-    """Ask AWS for the prices of the list and of all topologies; exit code 1 if it lacks some.
+    """Ask AWS for today's prices; exit code 1 if it lacks some.
 
     Example: benchlab prices update
     """

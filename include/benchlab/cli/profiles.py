@@ -61,7 +61,7 @@ def profiles(
         typer.Option(metavar="FILE", help="write both sides as JSON for speedscope.app"),
     ] = None,
 ) -> None:
-    """Show from several profiles of each side which functions became dearer.
+    """Show which functions became dearer, from profiles of each side.
 
     The files are what Go's servers and TiKV answer under /debug/pprof/, gzipped or not.
 

@@ -59,7 +59,7 @@ def prune(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what is older than so many days and can be removed; with --yes, remove it.
+    """Show what is old and can be removed; with --yes, remove it.
 
     Profiles that diagnosis took; jobs, what clients and servers wrote in a campaign's directory;
     builds that no newer campaign and no report type uses; logs. Results, series and reports stay.

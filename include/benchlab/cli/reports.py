@@ -52,7 +52,7 @@ def render(
         typer.Option(help="of a campaign's tables of results; default: the campaign's own"),
     ] = None,
 ) -> None:
-    """Print a report in one format, rebuilt from the store, or write all its files.
+    """Print a report in one format from the store, or write its files.
 
     With ``--layout published`` its tables of results have the layout of the published document.
 
@@ -112,7 +112,7 @@ def verify(
     ],
     as_json: Json = False,
 ) -> None:
-    """Compute every figure of a report again from its evidence, offline, and list what differs.
+    """Recompute a report from its evidence, offline; list differences.
 
     Exit code 1 if anything differs; 2 if nothing differs but a part could not be verified, such as
     the pages of another version of Benchlab.

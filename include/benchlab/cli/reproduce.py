@@ -70,7 +70,7 @@ def reproduce(
         bool, typer.Option("--wait", help="wait while another campaign is running there")
     ] = False,
 ) -> None:
-    """Measure one pair of trials of a stored campaign again, and say what both showed.
+    """Measure one pair of trials of a campaign again; compare both.
 
     Both sides have the versions, builds, parameters and dataset that they had. It is a campaign of
     its own: no history, watch, finding or calibration counts it.

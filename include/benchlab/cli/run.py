@@ -217,7 +217,7 @@ def run(
     ] = False,
     failing: FailOn = [],  # noqa: B006
 ) -> None:
-    """Run a campaign, here or on the hosts of its topology, and print the comparison.
+    """Run a campaign, here or on its hosts, and print the comparison.
 
     Exit code 0 whatever the verdicts are; 3 with --fail-on if one of them is asked for; 1 if not
     everything could be measured. Of a complete campaign it says where the report is.
@@ -285,7 +285,7 @@ def give_back(
         ),
     ] = None,
 ) -> None:
-    """End a campaign wherever it runs, remove its data, and give back its hosts and the machine.
+    """End a campaign, remove its data, give back hosts and machine.
 
     Example: benchlab give-back CAMPAIGN
     """
@@ -311,7 +311,7 @@ def reap(
         bool, typer.Option("--dry-run", help="only list what would be ended")
     ] = False,
 ) -> None:
-    """End EC2 fleets and TiDB Cloud clusters that are past their expiry.
+    """End EC2 fleets and TiDB Cloud clusters past their expiry.
 
     Example: benchlab reap --dry-run
     """

@@ -41,7 +41,7 @@ def write_site(
         str, typer.Option(metavar="REGION", help="of the bucket, where --to names one")
     ] = "us-east-1",
 ) -> None:
-    """Write the benchmark site as plain files, or rewrite those that have changed.
+    """Write the benchmark site as plain files; later, what has changed.
 
     Overview, campaigns with their reports, and histories, as in Airflow's UI. Each file appears as
     a whole. Files in the directory that this command did not write stay as they are.

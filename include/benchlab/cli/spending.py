@@ -36,7 +36,7 @@ def spending(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what campaigns have spent and committed in a month, and the vCPUs that are held now.
+    """Show the dollars spent and committed in a month, and held vCPUs.
 
     A campaign counts in the month (UTC) in which it registered. What is committed is the most that
     campaigns which are not given back may still cost.

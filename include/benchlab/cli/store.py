@@ -55,7 +55,7 @@ def make_backup(
         ),
     ] = [],  # noqa: B006
 ) -> None:
-    """Copy the results store, its objects and the reports, even while a campaign runs.
+    """Copy store, objects and reports, even while a campaign runs.
 
     What else is in the home is listed, with its size and how many of its files are secrets, and
     copied only if --with names it. Of a store on a server it says how to dump it first.
@@ -69,7 +69,7 @@ def make_backup(
 def restore_backup(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="what `benchlab backup` made")],
 ) -> None:
-    """Put a backup into an empty home, and check that all of it is there.
+    """Put a backup into an empty home, and check that it is complete.
 
     The variable BENCHLAB_HOME names the home.
 
@@ -84,7 +84,7 @@ def ask(
     as_csv: Annotated[bool, typer.Option("--csv", help="print CSV")] = False,
     as_json: Json = False,
 ) -> None:
-    """Put a question to the results store in SQL, which changes nothing.
+    """Ask the results store in SQL, which changes nothing.
 
     It is answered by the store's own database, in its dialect: SQLite, MariaDB or PostgreSQL.
 
@@ -129,7 +129,7 @@ def _about() -> None:
 
 @_store.command()
 def upgrade() -> None:
-    """Upgrade a store that an earlier release made; a file of SQLite is copied beside it first.
+    """Upgrade an earlier release's store; SQLite's file is copied first.
 
     `make up`, `make demo` and docker-compose do so as well. Nothing else may write into the store
     meanwhile. Another store than this installation's is named by BENCHLAB_STORE_URL.

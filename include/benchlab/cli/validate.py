@@ -22,7 +22,7 @@ app = typer.Typer()
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types, topologies, notifications.yaml and budget.yaml, and name every fault.
+    """Name every fault of report types, topologies and other settings.
 
     Example: benchlab validate configs/reports/*.yaml
     """

@@ -1,8 +1,4 @@
-"""Texts about a report type in Airflow's UI: for its DAG's list, page and trigger form.
-
->>> description(report_type)
-'v6.1.0 against v6.5.0: 4 workloads x 3 thread counts x 6 rounds on own hosts'
-"""
+"""Texts about a report type in Airflow's UI: for its DAG's list, page and trigger form."""
 
 from __future__ import annotations
 
@@ -16,29 +12,13 @@ from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.plan import make
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request
-from benchlab.report.formats.plan_text import duration
+from benchlab.report.formats.plan_text import description, duration
 
 _WHAT_TO_DO = (
     "**To start it**: *Trigger*, look over the form, *Trigger* again. The log of **verdict** ends "
     "in the answer, the log of **publish** in the links of the report. **To end it early**: mark "
     "the run as failed; **give_back** still runs. `docs/guide` explains fields and rules."
 )
-
-
-def description(spec: ReportSpec) -> str:
-    """What a report type compares or measures, and where, in one line."""
-    pairs = (
-        " against ".join(
-            dict.fromkeys(side.label for side in (entry.baseline, entry.candidate) if side)
-        )
-        for entry in (spec.engines[name] for name in spec.deployable_engines)
-    )
-    cells = {"workload": len(spec.workloads), "thread count": len(spec.threads)}
-    if spec.threads_by_workload or spec.rate is not None:
-        cells = {"cell": sum(len(spec.threads_of(workload)) for workload in spec.workloads)}
-    counts = {**cells, "round": spec.rounds}
-    size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
-    return f"{' or '.join(pairs)}: {size} on {targets.by_name()[spec.target].place}"
 
 
 def before_the_click(spec: ReportSpec) -> str:

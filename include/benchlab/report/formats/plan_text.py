@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
+from benchlab import targets
 from benchlab.plan.fields.published import Published
 from benchlab.plan.plan import Plan, mean_quiet_minutes, needs_approval
 from benchlab.plan.pricing import OLD
@@ -51,6 +52,31 @@ def render(
     ]
     blocks = ["\n".join(part) for part in parts]
     return "\n\n".join(block for block in blocks if block)
+
+
+def description(spec: ReportSpec) -> str:
+    """What a report type compares or measures, and where, in one line.
+
+    >>> description(report_type)
+    'v6.1.0 against v6.5.0: 4 workloads x 3 thread counts x 6 rounds on own hosts'
+    """
+    return f"{measured(spec)} on {targets.by_name()[spec.target].place}"
+
+
+def measured(spec: ReportSpec) -> str:
+    """What a report type compares or measures: :func:`description` without the place."""
+    pairs = (
+        " against ".join(
+            dict.fromkeys(side.label for side in (entry.baseline, entry.candidate) if side)
+        )
+        for entry in (spec.engines[name] for name in spec.deployable_engines)
+    )
+    cells = {"workload": len(spec.workloads), "thread count": len(spec.threads)}
+    if spec.threads_by_workload or spec.rate is not None:
+        cells = {"cell": sum(len(spec.threads_of(workload)) for workload in spec.workloads)}
+    counts = {**cells, "round": spec.rounds}
+    size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
+    return f"{' or '.join(dict.fromkeys(pairs))}: {size}"
 
 
 def question(spec: ReportSpec, plan: Plan, month: str) -> str:
