@@ -116,7 +116,7 @@ class Machine:
         """`benchlab compare --json`."""
         found: dict[str, Any] = json.loads(
             self.run("benchlab.cli.main", "compare", campaign, "--json")
-        )
+        )["report"]
         return found
 
     def wait_for(self, campaign: str, phase: str, *, after: int = 0) -> ProgressNote:

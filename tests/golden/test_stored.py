@@ -14,6 +14,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import sqlite3
 import tarfile
@@ -30,6 +31,7 @@ from upath import UPath
 
 from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer
+from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import BenchlabError
 from benchlab.language import load
 from benchlab.plan.rates import Size, StepTime
@@ -42,6 +44,8 @@ from benchlab.results.store import Store
 from benchlab.site import campaign as campaign_page
 from benchlab.site import campaigns, findings, history, overview, side_by_side, trial
 from benchlab.site.page import Site, render
+from tests.builders import campaigns as made_by
+from tests.builders import plans
 from tests.builders.installation import Here
 from tests.builders.migrations import from_nothing, tables
 
@@ -113,11 +117,11 @@ def test_a_stored_campaign_compares_as_it_did(here: Here, campaign: str) -> None
     """Estimates, intervals, p values, verdicts and gates."""
     done = here.run("compare", campaign, "--json")
     assert done.returncode == 0, done.stderr
-    path = STORED / "compare" / f"{campaign}.json"
+    path, found = STORED / "compare" / f"{campaign}.json", json.loads(done.stdout)["report"]
     if os.environ.get("BENCHLAB_UPDATE_GOLDEN"):
-        path.write_text(done.stdout, encoding="utf-8")
+        path.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     agreed = json.loads(path.read_text(encoding="utf-8"))
-    assert_same(figures(json.loads(done.stdout)), figures(agreed))
+    assert_same(figures(found), figures(agreed))
 
 
 @pytest.mark.parametrize("campaign", CAMPAIGNS)
@@ -318,3 +322,56 @@ def test_a_damaged_cell_brings_nothing_down(here: Here, store: Store, table: str
                 if damage == "x" and column in TABLES[table]:
                     of = "finding" if table.startswith("finding") else f"{DAMAGED}: "
                     assert any(of in one for one in said), (column, said)
+
+
+LONG = "sysbench_ec2_weekly-20261122T104955"
+
+
+@pytest.fixture(scope="module")
+def narrow(here: Here, tmp_path_factory: pytest.TempPathFactory) -> Here:
+    """The store with a campaign more, whose id and versions are as long as they may become."""
+    copy = Here(tmp_path_factory.mktemp("narrow"))
+    shutil.copytree(here.home.root, copy.home.root, dirs_exist_ok=True)
+    builds = {side: f"v9.0.0-alpha-{side[:4]}-20261122" for side in ("baseline", "candidate")}
+    sides = {side: {"version": version} for side, version in builds.items()}
+    spec = plans.spec(
+        report="sysbench_ec2_weekly", engine="tidb", engines={"tidb": sides}, rounds=4,
+        workloads=["oltp_update_non_index"],
+    )  # fmt: skip
+    with Store(copy.home.store_url, copy.home.objects) as store:
+        made = made_by.campaign(spec, id=LONG)
+        store.add_campaign(made)
+        slower = made_by.known_change({"oltp_update_non_index": -0.2}, 0.002)
+        for result in made_by.results_of(made.plan, slower):
+            store.add_trial(LONG, result)
+        StoredCampaign(copy.home, store, store.campaign(LONG)).publish()
+        store.set_remarks(LONG, Remarks("after the disks were replaced", ("a-long-tag",)))
+    return copy
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("campaigns",),
+        ("findings", "--all"),
+        ("compare", LONG),
+        ("compare", "golden-tpcc"),
+        ("history", "oltp_update_non_index"),
+        ("history", "oltp_point_select"),
+        ("spending",),
+        ("reports",),
+    ],
+    ids=" ".join,
+)
+def test_a_list_fits_a_terminal_of_80_columns(narrow: Here, command: tuple[str, ...]) -> None:
+    """No line is wider, and no id, version or verdict is broken or cut."""
+    done = narrow.run(*command, COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    wide = [line for line in done.stdout.splitlines() if len(line) > 80]
+    assert not wide
+    assert "…" not in done.stdout
+    named = set(re.findall(r"\S*(?:golden-|week-|20261122T|alpha-)\S*", done.stdout))
+    ids = {*Store(narrow.home.store_url, narrow.home.objects).campaign_ids()}
+    assert {name.strip("`:,;.()") for name in named} <= ids | {
+        f"v9.0.0-alpha-{side}-20261122" for side in ("base", "cand")
+    }

@@ -5,31 +5,29 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, date
 from typing import Annotated, Any, get_args
 
 import typer
-from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.campaign import removal
 from benchlab.cli import completing
-from benchlab.cli.options import CampaignId, Json, day, show
+from benchlab.cli.documents import opened, print_document
+from benchlab.cli.options import CampaignId, Json, day, width
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import find
-from benchlab.language import english
 from benchlab.language.names import plain
-from benchlab.language.numbers import MISSING, Numbers
+from benchlab.language.numbers import MISSING
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.sentences import answer
 from benchlab.results import journal
-from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, Remarks
 from benchlab.results.store import Store, open_store
+from benchlab.site import campaigns
 
 app = typer.Typer()
 _campaigns = typer.Typer(invoke_without_command=True)
@@ -46,8 +44,6 @@ _HEADINGS = (
 )
 # From here on, a column that is empty is left out.
 _OPTIONAL = _HEADINGS.index("counts")
-# The least width of a terminal, in columns, for a table.
-_TABLE_FROM = 100
 _TAG = r"[\w.-]{1,50}"
 _STYLE = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
@@ -93,22 +89,15 @@ def list_campaigns(
     if verdict is not None and verdict not in get_args(Verdict):
         known = ", ".join(get_args(Verdict))
         raise SpecError(f"--verdict {verdict!r}: there is no such verdict; known: {known}")
-    with open_store(find()) as store:
-        chosen = Chosen(
-            report=report,
-            versions=() if version is None else (version,),
-            verdict=verdict,
-            since=since,
-            tag=tag,
-        )
-        listed, count = store.listing.summaries(chosen, limit=limit or None), store.listing.count()
-        remarks = store.remarks()
-    show(
-        listed,
-        as_json,
-        lambda found: [_to_json(one, remarks) for one in found],
-        lambda found, width, colour: _render(found, remarks, count, width, colour),
+    asked = campaigns.Filter(
+        report=report or "", version=version or "", verdict=verdict or "", since=since, tag=tag or ""
     )
+    with opened() as site:
+        page = campaigns.campaigns(site, asked, limit or max(1, site.store.listing.count()))
+        if as_json:
+            print_document(site, page)
+        else:
+            print(_render(page.values, width(), sys.stdout.isatty()), end="")
 
 
 @_campaigns.command()
@@ -192,37 +181,15 @@ def tag(
         store.set_remarks(campaign, replace(known, tags=tuple(sorted(now))))
 
 
-def _to_json(one: CampaignSummary, remarks: Mapping[str, Remarks]) -> dict[str, Any]:
-    return {
-        **asdict(one),
-        "failure": "\n".join(map(str, one.failure.lines)) if one.failure else None,
-        **asdict(remarks.get(one.id, Remarks())),
-        "started_at": one.started_at.isoformat(),
-        "ended_at": one.ended_at.isoformat() if one.ended_at else None,
-    }
-
-
-def _render(
-    found: Sequence[CampaignSummary],
-    remarks: Mapping[str, Remarks],
-    known: int,
-    width: int,
-    colour: bool,
-) -> str:
-    if not found:
-        return f"{_NO_MATCH.format(count=known) if known else _NONE}.\n"
-    console, numbers = console_for(width, colour), Numbers(english())
-    rows = [_row(one, remarks.get(one.id, Remarks()), numbers) for one in found]
+def _render(page: Mapping[str, Any], width: int, colour: bool) -> str:
+    if not page["rows"]:
+        return f"{_NO_MATCH.format(count=page['known']) if page['known'] else _NONE}.\n"
+    console, rows = console_for(width, colour), [_row(row) for row in page["rows"]]
     # Without counts there is no column for them, nor without remarks and failures.
     shown = [n for n in range(len(_HEADINGS)) if n < _OPTIONAL or any(row[n] for row in rows)]
-    headings, rows = [_HEADINGS[n] for n in shown], [[row[n] for n in shown] for row in rows]
-    if width < _TABLE_FROM:
-        for row in rows:
-            _print_folded(console, headings, row)
-        return text_of(console)
-    table = table_of(*headings)
+    table = table_of(*(_HEADINGS[n] for n in shown))
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(row[n] for n in shown))
     print_table(console, table)
     return text_of(console)
 
@@ -238,24 +205,17 @@ def _said(one: CampaignSummary, counted: Sequence[answer.Counted]) -> Text:
     )
 
 
-def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]:
+def _row(row: Mapping[str, Any]) -> list[Text]:
     """The cells of a campaign below :data:`_HEADINGS`."""
+    one, remarks = row["campaign"], row["remarks"]
     failed = str(one.failure.lines[0]) if one.failure else ""
     return [
         Text(one.id),
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
-        Text(numbers.duration(one.took) if one.ended_at else ""),
+        Text(row["took"] if one.ended_at else ""),
         Text(one.compared),
-        _said(one, answer.counted(one, answer.throughput(one), english())),
-        _said(one, answer.counted(one, answer.latency(one), english())),
-        _said(one, counts) if (counts := answer.counted_counts(one, english())) else Text(""),
+        _said(one, row["throughput"]),
+        _said(one, row["latency"]),
+        _said(one, row["counts"]) if row["counts"] else Text(""),
         Text(plain("; ".join(filter(None, (failed, " ".join(remarks.tags), remarks.note))))),
     ]
-
-
-def _print_folded(console: Console, headings: Sequence[str], row: Sequence[Text]) -> None:
-    """Print a campaign on several lines, if a table would be wider than the terminal."""
-    console.print(row[0].copy().append(f"  {row[1]} UTC  {row[2]}".rstrip()), style="bold")
-    for heading, cell in list(zip(headings, row, strict=False))[3:]:
-        if cell:
-            console.print(Padding(Text(f"{heading}: ").append_text(cell), (0, 0, 0, 2)))

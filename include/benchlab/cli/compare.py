@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from benchlab.analysis.elsewhere import compare as elsewhere
-from benchlab.campaign.outcome import Comparer
 from benchlab.cli import completing
-from benchlab.cli.options import CampaignId, FailOn, Json, fail_on, show
+from benchlab.cli.documents import opened, print_document
+from benchlab.cli.options import CampaignId, FailOn, Json, fail_on, show, width
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.report import gate_files
 from benchlab.report.formats import json_text, pages, terminal
-from benchlab.report.sentences import opening
+from benchlab.report.sentences import opening, wording
 from benchlab.results.store import open_store
+from benchlab.site import side_by_side
+from benchlab.site.campaign import place_of
+from benchlab.site.page import Page
 from benchlab.studies import before_after
 from benchlab.studies.sensitivity import findings, selection
 from benchlab.studies.sensitivity import text as sensitivity_text
@@ -95,26 +99,24 @@ def compare(
             "--calibration and --threshold go with --trials; a stored campaign has its own "
             "threshold and is calibrated by A/A campaigns of its report type"
         )
-    with open_store(home) as store:
-        if two:
-            made = before_after.compared(home, store, before, after)
-        else:
-            made = Comparer(home, store).outcome(store.campaign(campaign))
-        later = Comparer(home, store).later(made)
-        report = made.report(made.causes(store))
     if form and as_json:
         raise SpecError("compare: give --json or --format, not both")
-    measured = (made.campaign, made.comparison, made.trials)
-    said = opening.later(report, later)
-    show(
-        report,
-        as_json,
-        lambda _: {**json_text.to_json(*measured), "later": said or None},
-        lambda report, *on: (
-            (pages.comment(report) if form else terminal.render(report, *on) + "\n")
-            + (f"\n{said}\n" if said else "")
-        ),
-    )
+    with opened() as site:
+        if two:
+            made = before_after.compared(home, site.store, before, after)
+        else:
+            made = site.comparisons.outcome(site.store.campaign(campaign))
+        report = made.report(made.causes(site.store))
+        said = opening.later(report, site.comparisons.later(made))
+        if as_json:
+            place = side_by_side.PLACE if two else place_of(campaign)
+            values = {"campaign": made.campaign, "report": report, "later": said}
+            page = Page(place, "campaigns/", wording.title(report), "campaign.html.j2", values)
+            print_document(site, page)
+    if not as_json:
+        shown = terminal.render(report, width(), sys.stdout.isatty())
+        print(pages.comment(report) if form else f"{shown}\n", end="")
+        print(f"\n{said}\n" if said else "", end="")
     fail_on(made, failing)
 
 

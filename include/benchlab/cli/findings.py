@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import getpass
-import json
 import os
+import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from benchlab.cli import completing
-from benchlab.cli.options import Json
+from benchlab.cli.documents import opened, print_document
+from benchlab.cli.options import Json, width
 from benchlab.home import find
 from benchlab.language import english
 from benchlab.language.names import plain, title_of
 from benchlab.report.sentences.findings import changes, trusted
 from benchlab.results.findings import Finding, FindingState, Sought
 from benchlab.results.store import open_store
+from benchlab.site import findings
 
 app = typer.Typer()
 _findings = typer.Typer(invoke_without_command=True)
@@ -55,23 +55,29 @@ def list_findings(
     """
     if context.invoked_subcommand is not None:
         return
-    states: tuple[FindingState, ...] = () if show_all and not state else (state or "new",)
+    wanted = None if show_all and not state else (state or "new")
+    if as_json:
+        with opened() as site:
+            print_document(site, findings.findings(site, report or "", workload or "", wanted, None))
+        return
+    states = () if wanted is None else (wanted,)
     with open_store(find()) as store:
         found = store.findings.found(Sought(report, workload=workload, states=states))
         judgements = store.findings.judgements(Sought(report, workload=workload))
-    trust = trusted(judgements, english())
-    if as_json:
-        told = {"findings": [_to_json(one) for one in found], "trust": trust}
-        print(json.dumps(told, indent=2, ensure_ascii=False, default=datetime.isoformat))
-        return
     for line in (line for one in found for line in _lines(one)):
-        print(line)
+        _print(line)
     if not judgements:
         print("No campaign has shown such a change yet.")
         return
     hidden = len(judgements) - len(found)
     print(f"{hidden} in other states; `--all` lists all.\n" if hidden else "")
-    print("\n".join(trust))
+    for line in trusted(judgements, english()):
+        _print(line)
+
+
+def _print(line: str) -> None:
+    """Print a line; where it is wider than the terminal, it goes on below, indented."""
+    print(textwrap.fill(line, width(), subsequent_indent=" " * 6, break_on_hyphens=False))
 
 
 @_findings.command()
@@ -110,12 +116,6 @@ def _person() -> str:
 
 def _print_state(found: Finding) -> None:
     print(f"finding {found.id}, {found.report}, {title_of(found.workload)}: {found.state}")
-
-
-def _to_json(one: Finding) -> dict[str, Any]:
-    changes = [asdict(change) for change in one.changes]
-    ends = {"first": one.first.id, "newest": one.newest.id}
-    return {**asdict(one), **ends, "state": one.state, "changes": changes}
 
 
 def _lines(one: Finding) -> Iterator[str]:

@@ -11,12 +11,13 @@ import typer
 
 from benchlab.campaign.outline import Outline
 from benchlab.cli import completing, history_text
-from benchlab.cli.options import Json, show
+from benchlab.cli.documents import opened, print_document
+from benchlab.cli.options import Json, width
 from benchlab.errors import SpecError
-from benchlab.home import find
 from benchlab.published.model import PublishedReport
 from benchlab.published.store import PublishedReports
-from benchlab.results.store import Store, open_store
+from benchlab.results.store import Store
+from benchlab.site.history import PUBLISHED, history
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.long_view.view import LongView, long_view
 
@@ -49,26 +50,24 @@ def show_history(
 
     Example: benchlab history oltp_update_index --report sysbench_ec2_weekly
     """
-    home = find()
-    with open_store(home) as store:
+    with opened() as site:
+        store, made = site.store, site.comparisons
         reports, faults = PublishedReports(store).all()
         for fault in faults:
             print(f"left out: {fault}", file=sys.stderr)
-        made = Comparisons(home, store)
         campaigns = _campaigns(store, made, report)
         if not workload:
             raise SpecError(_no_workload(report, campaigns, [] if report else reports))
         compared = made.all_compared(campaigns).values()
         found = history_text.history_of(workload, reports, compared)
         views = _long_views(campaigns, found.workload, made)
-    if picture is not None:
-        history_text.write(found, picture, views)
-    show(
-        found,
-        as_json,
-        lambda found: history_text.to_json(found, views),
-        lambda found, columns, colour: history_text.render(found, columns, colour, views),
-    )
+        if picture is not None:
+            history_text.write(found, picture, views)
+        if as_json:
+            of = _one_of([view.report for view in views])
+            print_document(site, history(site, of, found.workload))
+            return
+    print(history_text.render(found, width(), sys.stdout.isatty(), views), end="")
 
 
 def _campaigns(store: Store, made: Comparisons, report: str | None) -> list[Outline]:
@@ -89,6 +88,13 @@ def _no_workload(
     there |= {workload.name for page in reports for workload in page.workloads}
     of = f" of {report}" if report else ""
     return f"history: name a workload{of}: {', '.join(sorted(there)) or 'the store is empty'}"
+
+
+def _one_of(reports: Sequence[str]) -> str:
+    """The report type of the page: the only one, or that of published reports if there is none."""
+    if len(reports) > 1:
+        raise SpecError(f"history: --json goes with --report, one of {', '.join(reports)}")
+    return next(iter(reports), PUBLISHED)
 
 
 def _long_views(campaigns: list[Outline], workload: str, made: Comparisons) -> list[LongView]:

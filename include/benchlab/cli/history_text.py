@@ -1,4 +1,4 @@
-"""Shows the history of a workload, from published pages and campaigns: text, JSON and a chart.
+"""Shows the history of a workload, from published pages and campaigns: text and a chart.
 
 The two are kept apart. A published page has one measurement per figure, so its change has no
 interval and no verdict; a campaign has both. Throughputs of two reports are never compared, because
@@ -10,9 +10,9 @@ type follows (:mod:`benchlab.studies.long_view.text`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.table import Table
 from rich.text import Text
@@ -120,40 +120,6 @@ def _compares(change: MeasuredChange) -> bool:
 
 def _by_time(change: MeasuredChange) -> tuple[object, ...]:
     return change.campaign.started_at, change.campaign.id
-
-
-def to_json(found: History, views: Sequence[LongView] = ()) -> dict[str, Any]:
-    """A history with its long views as JSON; times are in ISO 8601, changes in percent."""
-    return {
-        "workload": found.workload,
-        "published": [asdict(change) for change in found.published],
-        "measured": [_measured_json(change) for change in found.measured],
-        "single": found.single,
-        "long_view": [text.to_json(view) for view in views],
-    }
-
-
-def _measured_json(change: MeasuredChange) -> dict[str, Any]:
-    campaign, found = change.campaign, change.found
-    return {
-        "campaign": campaign.id,
-        "report": campaign.report,
-        "state": campaign.state,
-        "started_at": campaign.started_at.isoformat(),
-        "engine": campaign.engine,
-        "target": campaign.target,
-        "baseline": change.baseline,
-        "candidate": change.candidate,
-        "aa": campaign.is_aa,
-        "slowdown_pct": campaign.slowdown_pct,
-        "threshold_pct": campaign.threshold_pct,
-        "metric": found.metric,
-        "rounds_used": found.rounds_used,
-        "estimate_pct": found.estimate_pct,
-        "ci95_pct": found.ci95_pct,
-        "verdict": found.verdict,
-        "arithmetic_mean_pct": found.arithmetic_mean_pct,
-    }
 
 
 def render(found: History, width: int, colour: bool, views: Sequence[LongView] = ()) -> str:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from pydantic import Field
 
+from benchlab.cli.documents import opened
 from benchlab.errors import BenchlabError
-from benchlab.home import find
-from benchlab.language import english
 from benchlab.results.findings import FindingState
-from benchlab.results.store import open_store
 from benchlab.site import (
     campaign,
     campaigns,
@@ -53,20 +49,12 @@ def mcp() -> None:
     server.run("stdio")
 
 
-@contextmanager
-def _site() -> Iterator[Site]:
-    """The site as a person on this machine sees it, without the right to change anything."""
-    home = find()
-    with open_store(home) as store:
-        yield Site(home, store, english(), datetime.now(UTC))
-
-
 def _said(make: Callable[[Site], Page]) -> str:
     """A page as JSON; what is wrong is said to the agent, whose server goes on."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:
-        with _site() as site:
+        with opened() as site:
             return documents.text(site, make(site))
     except BenchlabError as error:
         raise ToolError(str(error)) from error

@@ -147,7 +147,6 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
         resolved = reading.versions(request)
     say_notes(resolved)
     engine = resolved.engine
-    print(f"engine {engine}: {resolved.reason}")
     spec = builds.pinned(home, resolved.spec, Access())
     for of in sorted(
         (spec.side(engine, side) for side in spec.measured_sides), key=lambda of: of.label

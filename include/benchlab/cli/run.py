@@ -39,7 +39,7 @@ from benchlab.plan import plan
 from benchlab.plan.fields.schedule import midnight
 from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
-from benchlab.report.formats import terminal
+from benchlab.report.formats import plan_text, terminal
 from benchlab.results import approval, journal
 from benchlab.results.records import GIVE_BACK, Failure
 from benchlab.results.store import Store, open_store
@@ -96,7 +96,8 @@ def drive(
     if approve and plan.needs_approval(work.plan, work.spec.budget):
         consent = approval.Approval(by=journal.person(), at=datetime.now(UTC))
         store.add_to_environment(campaign, approval.KEY, approval.as_text(consent))
-    print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
+    about = f"{plan_text.compared(work.plan)}, about {plan_text.duration(work.plan.minutes)}"
+    print(f"{campaign}: {work.plan.engine} {about}", file=sys.stderr)
     try:
         with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
             stages.run(work, wait=wait)

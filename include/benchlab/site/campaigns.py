@@ -11,7 +11,7 @@ from benchlab.analysis.verdict.decision import Verdict
 from benchlab.language.numbers import Numbers
 from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen, Order
-from benchlab.results.records import CampaignSummary
+from benchlab.results.records import CampaignSummary, Remarks
 from benchlab.site.overview import costs_of
 from benchlab.site.page import Page, Row, Site
 
@@ -40,6 +40,7 @@ class Filter:
     version: str = ""
     verdict: str = ""
     state: str = ""
+    tag: str = ""
     since: date | None = None
     until: date | None = None
     order: str = _LATEST
@@ -64,6 +65,7 @@ class Filter:
             version=read("version", str, ""),
             verdict=read("verdict", _one_of(get_args(Verdict)), ""),
             state=read("state", _one_of(STATES), ""),
+            tag=read("tag", str, ""),
             since=read("since", date.fromisoformat, None),
             until=read("until", date.fromisoformat, None),
             order=read("order", _one_of(_orders()), _LATEST),
@@ -79,6 +81,7 @@ class Filter:
             "version": self.version,
             "verdict": self.verdict,
             "state": self.state,
+            "tag": self.tag,
             "since": self.since.isoformat() if self.since else "",
             "until": self.until.isoformat() if self.until else "",
             "order": self.order if self.order != _LATEST else "",
@@ -99,6 +102,7 @@ class Filter:
             versions=(self.version,) if self.version else (),
             verdict=self.verdict or None,
             state=self.state or None,
+            tag=self.tag or None,
             since=self.since,
             until=self.until,
         )
@@ -138,9 +142,13 @@ def _page(text: str) -> int:
     return page
 
 
-def campaigns(site: Site, asked: Filter) -> Page:
-    """The page of the list that was asked for, or the last one if there are fewer."""
-    length = _LENGTH_AS_FILE if site.as_files else _LENGTH
+def campaigns(site: Site, asked: Filter, length: int = 0) -> Page:
+    """The page of the list that was asked for, or the last one if there are fewer.
+
+    Args:
+        length: of a page, in campaigns; 0: the site's own.
+    """
+    length = length or (_LENGTH_AS_FILE if site.as_files else _LENGTH)
     chosen = asked.chosen(site)
     count = site.store.listing.count(chosen)
     pages = max(1, -(-count // length))
@@ -158,7 +166,7 @@ def campaigns(site: Site, asked: Filter) -> Page:
     values: dict[str, Any] = {
         "asked": asked,
         "rows": [
-            {**_row(site, one), "cost": costs.get(one.id), "remarks": remarks.get(one.id)}
+            {**_row(site, one, remarks.get(one.id, Remarks())), "cost": costs.get(one.id)}
             for one in listed
         ],
         "costs": costs,
@@ -189,9 +197,10 @@ def _column(order: str) -> Order:
     return next(column for column in get_args(Order) if column == order.removeprefix("-"))
 
 
-def _row(site: Site, one: CampaignSummary) -> Row:
+def _row(site: Site, one: CampaignSummary, remarks: Remarks) -> Row:
     return {
         "campaign": one,
+        "remarks": remarks,
         "took": Numbers(site.language).duration(one.took),
         "throughput": answer.counted(one, answer.throughput(one), site.language),
         "latency": answer.counted(one, answer.latency(one), site.language),

@@ -110,9 +110,13 @@ class Finding(_Model):
 
 
 class Findings(Document):
-    """The list of findings, as it was asked for; ``count``: how many there are of those."""
+    """The list of findings, as it was asked for; ``count``: how many there are of those.
+
+    ``trust`` says how many of those that people have judged are right.
+    """
 
     count: int = 0
+    trust: tuple[str, ...]
     findings: tuple[Finding, ...]
 
 
@@ -121,8 +125,8 @@ class Listed(Campaign):
 
     has_rented: bool
     dollars: float | None
-    note: str
-    tags: tuple[str, ...]
+    note: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class Campaigns(Document):
@@ -180,11 +184,15 @@ class Overview(Document):
 
 
 class OneCampaign(Document):
-    """A campaign: its answer in words, and its report as ``report.json`` has it."""
+    """A campaign: its answer in words, and its report as ``report.json`` has it.
+
+    ``later``: what A/A campaigns that ended after it would change.
+    """
 
     id: str
     state: str
     answer: str
+    later: str
     failure: tuple[str, ...]
     report: dict[str, Any]
 
@@ -319,12 +327,27 @@ class TwoVersions(Document):
     rows: tuple[Between, ...]
 
 
+class Published(_Model):
+    """A change that published reports print, recomputed and as printed, without an interval."""
+
+    reports: tuple[str, ...]
+    baseline: str | None
+    candidate: str
+    metric: str | None
+    threads: tuple[int, ...]
+    change_pct: float | None
+    printed_pct: float | None
+    highest: dict[str, float]
+    discrepancies: int
+
+
 class History(Document):
-    """A workload over the versions, as ``benchlab history --json`` has its long view."""
+    """A workload over the versions; ``published``: what published reports say of it."""
 
     report: str
     workload: str
     long_view: dict[str, Any]
+    published: tuple[Published, ...]
 
 
 class Workloads(Document):
@@ -375,17 +398,18 @@ _Head = Mapping[str, Any]
 
 def _findings(site: Site, page: Page, head: _Head) -> Document:
     rows = tuple(map(Finding.of, page.values["rows"]))
-    return Findings(**head, count=page.values["count"], findings=rows)
+    known = {name: page.values[name] for name in ("count", "trust")}
+    return Findings(**head, **known, findings=rows)
 
 
 def _campaigns(site: Site, page: Page, head: _Head) -> Document:
     listed = []
     for row in page.values["rows"]:
-        cost, remarks = row["cost"], row["remarks"] or Remarks()
+        cost = row["cost"]
         more = {
             "has_rented": cost is not None,
             "dollars": cost.dollars if cost and not cost.unknown else None,
-            **vars(remarks),
+            **vars(row["remarks"]),
         }
         listed.append(Listed(**vars(Campaign.of(row["campaign"])), **more))
     return Campaigns(
@@ -445,6 +469,7 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
         id=record.id,
         state=record.state,
         answer=opening.text(report),
+        later=page.values["later"],
         failure=site.language.texts(failure.lines) if failure else (),
         report=json_text.to_json(record, report.comparison, report.results, report.causes),
     )
@@ -511,7 +536,11 @@ def _two_versions(site: Site, page: Page, head: _Head) -> Document:
 def _history(site: Site, page: Page, head: _Head) -> Document:
     view = page.values["view"]
     return History(
-        **head, report=view.report, workload=view.workload, long_view=long_view.to_json(view)
+        **head,
+        report=view.report,
+        workload=view.workload,
+        long_view=long_view.to_json(view),
+        published=tuple(map(Published.model_validate, page.values["changes"])),
     )
 
 

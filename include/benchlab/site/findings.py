@@ -12,16 +12,20 @@ _SHOWN = 200
 
 
 def findings(
-    site: Site, report: str = "", workload: str = "", state: FindingState | None = None
+    site: Site,
+    report: str = "",
+    workload: str = "",
+    state: FindingState | None = None,
+    most: int | None = _SHOWN,
 ) -> Page:
-    """The list, of one report type, workload or state if they are given."""
+    """The list, of one report type, workload or state if they are given; ``most``: None for all."""
     kept = site.store.findings
     known = kept.judgements(Sought(reports=site.reports))
     sought = Sought(report or None, site.reports, workload or None, (state,) if state else ())
     asked = {"report": report, "workload": workload, "state": state or ""}
     values = {
         "asked": asked,
-        "rows": kept.found(sought, None if site.as_files else _SHOWN),
+        "rows": kept.found(sought, None if site.as_files else most),
         "count": len(kept.judgements(sought)),
         "known": len(known),
         "reports": sorted({one.report for one in known}),

@@ -130,6 +130,7 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         "counts": [shown(one) for one in view.counts],
         "regression": next(iter(regressions), None),
         "needed": MIN_POINTS,
+        "changes": published,
         "published": [_published_row(site.language, change) for change in published],
         "compared": _compared(site.language, view, first, second),
     }

@@ -40,6 +40,7 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.plan.plan import make
 from benchlab.plan.resolved import Request, Resolved
 from benchlab.report.formats import terminal
+from benchlab.report.formats.plan_text import compared
 from benchlab.results.store import Store, open_store, upgrade
 from benchlab_airflow.local.airflow_home import (
     BASE_URL,
@@ -152,8 +153,7 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
 
 def _run(demo: Demo) -> int:
     planned = make(demo.resolved, demo.campaign)
-    versions = " vs. ".join(side.label for side in planned.sides.values())
-    print(f"{demo.resolved.spec.report}: {planned.engine} {versions} ({demo.resolved.reason})")
+    print(f"{demo.resolved.spec.report}: {planned.engine} {compared(planned)}")
     print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
     with (
         Services(demo.here.root, _say).for_one_run(demo.campaign) as (airflow, locks),

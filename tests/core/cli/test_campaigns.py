@@ -53,12 +53,11 @@ def test_verdicts_are_those_of_the_report(here: Here, store: Store) -> None:
     assert "1 regression (Update Index -20.00%), 1 equivalent" in " ".join(by_id["slower"].split())
     assert "10.11.5 vs. 10.2.11" in by_id["slower"]
     assert "n/a" in by_id["begun"]
-    (document,) = [
-        one for one in json.loads(here.run("campaigns", "--json").stdout) if one["id"] == "slower"
-    ]
-    compared = json.loads(here.run("compare", "slower", "--json").stdout)["workloads"]
+    listed = json.loads(here.run("campaigns", "--json").stdout)["campaigns"]
+    (document,) = [one for one in listed if one["id"] == "slower"]
+    compared = json.loads(here.run("compare", "slower", "--json").stdout)["report"]["workloads"]
     assert [
-        (one["verdict"], one["estimate_pct"], [one["low_pct"], one["high_pct"]], one["p_adjusted"])
+        (one["verdict"], one["estimate_pct"], one["ci95_pct"], one["p_adjusted"])
         for one in document["verdicts"]
     ] == [
         (found["verdict"], found["estimate_pct"], found["ci95_pct"], found["p_adjusted"])
@@ -83,7 +82,7 @@ def test_counts_have_a_column_where_a_campaign_has_any(here: Here, store: Store)
     assert " counts " in said
     assert re.search(r"dearer .* 2 dearer \(\S+ \S+ redo log \+12\.0+% and 1 more\)", said)
     folded = here.run("campaigns", "--verdict", "regression", COLUMNS="80").stdout
-    assert re.search(r"^  counts: 2 dearer", folded, re.MULTILINE)
+    assert re.search(r"\bcounts 2 dearer", folded)
 
 
 def test_a_report_that_is_published_again_replaces_its_verdicts(here: Here, store: Store) -> None:
@@ -120,7 +119,7 @@ def test_the_list_can_be_filtered(
     engines = {"baseline": {"version": "10.11.5"}, "candidate": {"version": "11.4.5"}}
     measured(here, store, "equal", 0.0)
     measured(here, store, "slower", -0.2, report="other", engines={"mariadb": engines})
-    found = json.loads(here.run("campaigns", *arguments, "--json").stdout)
+    found = json.loads(here.run("campaigns", *arguments, "--json").stdout)["campaigns"]
     assert [one["id"] for one in found] == left
     if not left:
         assert "lists all 2" in here.run("campaigns", *arguments).stdout
@@ -138,9 +137,9 @@ def test_a_narrow_terminal_has_no_table(here: Here, store: Store) -> None:
     measured(here, store, "slower", -0.2)
     here.run("campaigns", "note", "slower", "a new disk since then")
     lines = here.run("campaigns", COLUMNS="60").stdout.splitlines()
-    assert lines[0].startswith("slower  2024-01-02 03:04 UTC")
-    assert "  compared: 10.11.5 vs. 10.2.11" in lines
-    assert "  remarks: a new disk since then" in lines
+    assert lines[0] == "slower"
+    assert any("compared 10.11.5 vs. 10.2.11" in line for line in lines)
+    assert "  remarks a new disk since then" in lines
     assert max(map(len, lines)) <= 60
 
 
@@ -153,7 +152,7 @@ def test_a_campaign_has_a_note_and_tags(here: Here, store: Store) -> None:
         store.add_campaign(campaigns.campaign(id=name))
     assert here.run("campaigns", "note", "one", "before the\n  upgrade").returncode == 0
     assert here.run("campaigns", "tag", "one", "upgrade", "ssd").returncode == 0
-    (found,) = json.loads(here.run("campaigns", "--tag", "ssd", "--json").stdout)
+    (found,) = json.loads(here.run("campaigns", "--tag", "ssd", "--json").stdout)["campaigns"]
     assert (found["id"], found["note"], found["tags"]) == (
         *("one", "before the upgrade"),
         ["ssd", "upgrade"],

@@ -60,7 +60,7 @@ def test_what_is_said_of_a_finding_is_kept_and_taken_back(here: Here, store: Sto
     assert "Point Select" not in here.run("findings", "--all", "--report", "another").stdout
     document = json.loads(here.run("findings", "--state", "known", "--json").stdout)
     (found,) = document["findings"]
-    assert (found["id"], found["first"], found["newest"]) == (1, "c1", "c1")
+    assert (found["id"], found["first"]["id"], found["newest"]["id"]) == (1, "c1", "c1")
     assert [one["metric"] for one in found["changes"]] == ["tps"]
     assert found["history"][0]["note"] == "a new default"
     assert document["trust"][0].startswith("1 of 1 judged findings are right: 100%")

@@ -173,7 +173,7 @@ def test_the_plan_for_people_says_what_will_happen(here: Here) -> None:
     done = here.run("plan", "sysbench_local")
     assert done.returncode == 0, done.stderr
     for part in (
-        *("with mariadb (tidb is not available", "baseline 10.2.11, candidate 10.11.5"),
+        *("engine: tidb is not available", "baseline 10.2.11, candidate 10.11.5"),
         *("48 trials", "minutes", "GiB of disk", "nothing is rented"),
     ):
         assert part in done.stdout
@@ -186,7 +186,7 @@ def test_a_campaign_above_the_budget_needs_approval(here: Here) -> None:
     assert done.returncode == 1
     for part in ("dollars in", "hours", "without approval (20)", "--approve"):
         assert part in done.stderr
-    assert here.run("campaigns", "--json").stdout == "[]\n"
+    assert json.loads(here.run("campaigns", "--json").stdout)["campaigns"] == []
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_a_stored_campaign_is_compared(stored: Here) -> None:
     assert "\x1b" not in done.stdout
     document = json.loads(stored.run("compare", "c1", "--json").stdout)
     assert "regression" in json.dumps(document)
-    assert json.loads(stored.run("campaigns", "--json").stdout)[0]["id"] == "c1"
+    assert json.loads(stored.run("campaigns", "--json").stdout)["campaigns"][0]["id"] == "c1"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,13 @@ import io
 from rich import box
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Column, Table
+from rich.text import Text
 
-_WHOLE = {"versions", "verdict", "campaign", "report"}
+_WHOLE = {"versions", "compared", "verdict", "campaign", "report"}
+# Up to this many times as wide as the terminal, a table is printed as such, with wrapped cells.
+_WRAPPED = 1.5
 _UNBOUNDED = 10_000  # columns
 
 
@@ -48,7 +52,7 @@ def table_of(*headings: str) -> Table:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table; it is wider than the console if even its longest words do not fit."""
+    """Print a table, or, where the console is too narrow for it, each row as lines of its own."""
     unbounded = console.options.update(max_width=_UNBOUNDED)
     sizes = [_size(console, unbounded, column) for column in table.columns]
     # Measured without rows: measuring a long table again takes as long as printing it.
@@ -56,13 +60,34 @@ def print_table(console: Console, table: Table) -> None:
     headings = sum(_size(console, unbounded, column)[1] for column in bare.columns)
     between = console.measure(bare, options=unbounded).maximum - headings
     spare = console.width - between - sum(least for least, _ in sizes)
-    usual, console.width = console.width, console.width - min(0, spare)
+    whole = between + sum(most for _, most in sizes)
+    if spare < 0 or whole > _WRAPPED * console.width:
+        _print_rows(console, table)
+        return
     # Rich itself would break words of some columns while others have room.
     for column, (least, most) in zip(table.columns, sizes, strict=True):
-        column.width = least + min(most - least, max(0, spare))
+        column.width = least + min(most - least, spare)
         spare -= column.width - least
     console.print(table)
-    console.width = usual
+
+
+def _print_rows(console: Console, table: Table) -> None:
+    """Print each row as its first cell, and below it the others, each with its heading."""
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        lines: list[Text] = []
+        for column, cell in zip(table.columns, cells, strict=True):
+            text = cell if isinstance(cell, Text) else Text(str(cell))
+            if not text:
+                continue
+            said = Text(f"{column.header} ").append_text(text) if lines else text
+            if len(lines) > 1 and lines[-1].cell_len + said.cell_len + 5 <= console.width:
+                lines[-1].append(" · ").append_text(said)
+            else:
+                lines.append(said)
+        for line in lines[:1]:
+            console.print(line, style="bold")
+        for line in lines[1:]:
+            console.print(Padding(line, (0, 0, 0, 2)))
 
 
 def _size(console: Console, unbounded: ConsoleOptions, column: Column) -> tuple[int, int]:

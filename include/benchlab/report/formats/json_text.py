@@ -1,4 +1,4 @@
-"""Comparisons as JSON, for ``benchlab compare --json`` and ``report.json``.
+"""Comparisons as JSON, for ``report.json`` and, in documents, ``benchlab compare --json``.
 
 The keys are a contract: ``to_json(...)["workloads"][0]["estimate_pct"]`` is ``-4.2``.
 """

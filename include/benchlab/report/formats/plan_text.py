@@ -39,13 +39,14 @@ def render(
         sensitivity: lines on the smallest slowdown that it detects.
     """
     parts = [
-        _head(plan, reason, client),
+        _head(plan, client),
         _trials(spec, plan),
         # What readers look for comes last, after the long list of trials.
         _published(spec.published, plan) if spec.published else iter(()),
         _steps(plan),
         _needs(spec, plan),
         iter(arrangements),
+        iter([f"engine: {reason}"] if spec.engine == "auto" else []),
         iter(sensitivity),
         iter([f"warning: {warning}" for warning in plan.warnings]),
         iter([f"cannot be run: {not_runnable}"] if not_runnable else []),
@@ -129,6 +130,11 @@ def _kinds(plan: Plan) -> str:
     )
 
 
+def compared(plan: Plan) -> str:
+    """The labels of a plan's sides, as in titles: ``10.11.5 vs. 10.2.11``."""
+    return " vs. ".join(side.label for side in reversed(plan.sides.values()))
+
+
 def duration(minutes: float) -> str:
     """``4.9 h`` from two hours on, else ``9.5 min``."""
     return f"{minutes / 60:.1f} h" if minutes >= 120 else f"{minutes:.1f} min"
@@ -159,10 +165,10 @@ def rounds(plan: Plan) -> str:
     return f"{up_to}{plan.deployments} deployments of each side, {each} round{plural} each"
 
 
-def _head(plan: Plan, reason: str, client: str | None) -> Iterator[str]:
+def _head(plan: Plan, client: str | None) -> Iterator[str]:
     versions = ", ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     where = plan.target if plan.topology is None else f"{plan.target} ({plan.topology})"
-    yield f"{plan.report} on {where} with {plan.engine} ({reason})"
+    yield f"{plan.report} on {where} with {plan.engine}"
     if client is not None:
         yield f"client: {client}"
     order = f"{plan.placement}, {rounds(plan)}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich import box
-from rich.console import Console, Group
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,7 +13,7 @@ from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampai
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers, rate_decimals
-from benchlab.report.formats.console import console_for, table_of, text_of
+from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.model import cost, counts
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
@@ -39,7 +38,8 @@ def render(report: Report, width: int, colour: bool) -> str:
     for line in (trust, *why.lines(report)):
         console.print(Text(line))
     console.print(Text(wording.subject(report), style="dim"))
-    console.print(Group(*(_table(report, section) for section in report.sections)))
+    for section in report.sections:
+        _print_section(console, report, section)
     console.print()
     for line in wording.quality(report)[:3]:
         console.print(Text(line))
@@ -48,18 +48,21 @@ def render(report: Report, width: int, colour: bool) -> str:
     console.print(Text(wording.deployments(report), style="dim"))
     console.print()
     if report.has_verdicts:
-        console.print(_answers(answer.lines(report), report.campaign.is_aa))
+        print_table(console, _answers(answer.lines(report), report.campaign.is_aa))
     if taken := answer.taken(report):
         table = table_of(*counts.columns(report))
         for row in taken:
             table.add_row(*map(Text, row))
-        console.print(table, *(Text(why, style="dim") for why in answer.left_out(report)), sep="\n")
+        print_table(console, table)
+        for line in answer.left_out(report):
+            console.print(Text(line, style="dim"))
     if prices := cost.rows(report):
         heading = report.language.say("head-cost", metric=report.plan.throughput.name)
         table = table_of(*cost.columns(report))
         for row in prices:
             table.add_row(*map(Text, row))
-        console.print(Text(heading, style="bold"), table, sep="\n")
+        console.print(Text(heading, style="bold"))
+        print_table(console, table)
         console.print(Text("\n".join(cost.sentences(report)), style="dim"))
     console.print(Text(method.about(report), style="dim"))
     return text_of(console)
@@ -85,7 +88,7 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
     rounds = f"{measured.rounds} round{'s' * (measured.rounds != 1)}"
     title = f"{plain(measured.campaign)}, {rounds}; deployments known by: {basis}"
     console.print(Text(title, style="bold"))
-    console.print(table)
+    print_table(console, table)
     sentences: list[str] = []
     for workload in workloads:
         beside = (
@@ -110,9 +113,7 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
 
 def _answers(lines: Iterable[answer.Line], is_aa: bool = False) -> Table:
     """The answer's table: a row for each metric of a workload."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in answer.COLUMNS:
-        table.add_column(english().say(f"column-{name}").lower())
+    table = table_of(*(english().say(f"column-{name}").lower() for name in answer.COLUMNS))
     for line in lines:
         style = "" if is_aa else _COLOUR.get(line.found, "")
         *texts, verdict = (getattr(line, name) for name in answer.COLUMNS)
@@ -120,14 +121,37 @@ def _answers(lines: Iterable[answer.Line], is_aa: bool = False) -> Table:
     return table
 
 
-def _table(report: Report, section: Section) -> Group:
+def _print_section(console: Console, report: Report, section: Section) -> None:
+    """A workload's verdict with its reasons, then its table by thread count."""
+    table = _table(report, section)
+    if not report.has_verdicts:
+        console.print(Text(f"\n{section.title}", style="bold"))
+        print_table(console, table)
+        return
+    verdict = Text.assemble(
+        (f"\n{section.title}: ", "bold"),
+        (
+            wording.verdict(report, section),
+            f"bold {'' if report.campaign.is_aa else _COLOUR.get(section.leading.verdict, '')}",
+        ),
+        *(f", {said}" for said in _said_first(report, section)),
+    )
+    console.print(verdict)
+    why = wording.why(report, section)
+    beside = (why, wording.latency(report, section), *wording.moved(section.figures, english()))
+    for line in filter(None, beside):
+        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
+    print_table(console, table)
+
+
+def _table(report: Report, section: Section) -> Table:
     cells, shown = section.figures.cells, tables_of.display(section, english())
     numbers, metric, latency = Numbers(english()), shown.throughput.name, shown.latency.name
     decimals = rate_decimals(side.means[metric] for cell in cells for side in cell.sides.values())
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = table_of()
     table.add_column("threads", justify="right")
     for named in report.sides.values():
-        table.add_column(Text(f"{named.label} {shown.name}"), justify="right")
+        table.add_column(f"{named.label} {shown.name}", justify="right")
         table.add_column(f"{shown.latency_name} (ms)", justify="right")
     for heading in shown.changes if report.has_verdicts else ():
         table.add_column(heading, justify="right")
@@ -145,20 +169,7 @@ def _table(report: Report, section: Section) -> Group:
             ),
             *tables_of.changes(cell, shown, numbers),
         )
-    if not report.has_verdicts:
-        return Group(Text(f"\n{section.title}", style="bold"), table)
-    verdict = Text.assemble(
-        (f"\n{section.title}: ", "bold"),
-        (
-            wording.verdict(report, section),
-            f"bold {'' if report.campaign.is_aa else _COLOUR.get(section.leading.verdict, '')}",
-        ),
-        *(f", {said}" for said in _said_first(report, section)),
-    )
-    why = wording.why(report, section)
-    beside = (why, wording.latency(report, section), *wording.moved(section.figures, english()))
-    said = [Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in beside if line]
-    return Group(verdict, *said, table)
+    return table
 
 
 def _said_first(report: Report, section: Section) -> Iterable[str]:
