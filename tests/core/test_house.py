@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -24,7 +25,8 @@ import pytest
 
 import tests.compose
 from benchlab import targets
-from benchlab.cli.main import COMMANDS
+from benchlab.campaign import overrides, report_types
+from benchlab.cli.main import COMMANDS, commands_of
 from benchlab.targets.local import TOOLS
 from tests import layers
 from tests.ports import free_port
@@ -271,6 +273,23 @@ def test_documents_name_commands_that_there_are(page: Path) -> None:
     assert set(re.findall(r"(?:^ {4}|`)make ([a-z-]+)", text, re.MULTILINE)) <= targets
     said = r"(?:^ {4}|`)(?:\.venv/bin/)?benchlab ([a-z][a-z-]+)"
     assert set(re.findall(said, text, re.MULTILINE)) <= commands
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_documents_give_commands_options_that_they_have(page: Path) -> None:
+    """In blocks, which people copy; and the fields that `--set` names are those of a report type."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in re.findall(r"^ {4,7}(?:[a-z-]+: |- run: )?benchlab ([a-z].+)$", text, re.MULTILINE):
+        name, *words = shlex.split(line.partition(" >> ")[0], comments=True)
+        module = next(module for module, found in COMMANDS.items() if name in found)
+        command = commands_of(module)[name]
+        if words and (inner := getattr(command, "commands", {}).get(words[0])):
+            command, words = inner, words[1:]
+        given, _, _ = command.make_parser(command.context_class(command)).parse_args(words)
+        path = ROOT / "configs" / "reports" / f"{given.get('report')}.yaml"
+        if given.get("overrides") and path.is_file():
+            values = overrides.parse_assignments(given["overrides"])
+            overrides.override(report_types.load(path), values)
 
 
 def test_the_page_on_where_to_change_what_names_files_that_there_are() -> None:

@@ -139,7 +139,7 @@ def test_a_narrow_terminal_has_no_table(here: Here, store: Store) -> None:
     lines = here.run("campaigns", COLUMNS="60").stdout.splitlines()
     assert lines[0] == "slower"
     assert any("compared 10.11.5 vs. 10.2.11" in line for line in lines)
-    assert "  remarks a new disk since then" in lines
+    assert any("remarks a new disk since then" in line for line in lines)
     assert max(map(len, lines)) <= 60
 
 

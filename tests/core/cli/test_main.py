@@ -231,6 +231,45 @@ def test_gates_that_cannot_be_read_are_refused_before_anything_starts(here: Here
     assert not here.home.campaign("unjudged").exists()
 
 
+# ---------------------------------------------------------------- help, completion
+
+
+def test_the_help_has_a_line_for_each_command(here: Here) -> None:
+    """In parts, on a terminal of 80 columns; and no command's own help is wider."""
+    listed = here.run("--help", COLUMNS="80").stdout
+    for name in (name for module in main.COMMANDS.values() for name in module):
+        assert re.search(rf"^│ {name} +[A-Z].*\. *│$", listed, re.MULTILINE), name
+    for part in ("Measure", "Read the answers", "Publish", "Keep it running"):
+        assert f"─ {part} ─" in listed
+    said = here.run("give-back", "--help", COLUMNS="80").stdout
+    assert "Example: benchlab give-back CAMPAIGN" in said
+
+
+def test_a_shell_completes_what_there_is(stored: Here) -> None:
+    """Commands, report types, campaigns, workloads and versions, as bash asks for them."""
+    lines = {
+        "benchlab fin": "findings",
+        "benchlab plan sysbench_ec2_w": "sysbench_ec2_watch sysbench_ec2_weekly",
+        "benchlab compare c": "c1",
+        "benchlab history oltp_point": "oltp_point_select",
+        "benchlab campaigns --version 10.11": "10.11.5",
+    }
+    script = """
+    source <(benchlab --show-completion bash)
+    while read -r line; do
+        COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+        _benchlab_completion benchlab; echo "${COMPREPLY[*]}"
+    done"""
+    done = subprocess.run(
+        ["bash", "-c", script],
+        input="\n".join([*lines, ""]),
+        env={**stored.environment, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == [*lines.values()], done.stderr
+
+
 # ---------------------------------------------------------------- parse
 
 

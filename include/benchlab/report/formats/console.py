@@ -64,8 +64,10 @@ def print_table(console: Console, table: Table) -> None:
     if spare < 0 or whole > _WRAPPED * console.width:
         _print_rows(console, table)
         return
-    # Rich itself would break words of some columns while others have room.
-    for column, (least, most) in zip(table.columns, sizes, strict=True):
+    # Rich itself would break words of some columns while others have room. Figures come first: they
+    # need the least to stay whole.
+    needs = sorted(zip(table.columns, sizes, strict=True), key=lambda one: one[1][1] - one[1][0])
+    for column, (least, most) in needs:
         column.width = least + min(most - least, spare)
         spare -= column.width - least
     console.print(table)
