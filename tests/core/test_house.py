@@ -277,7 +277,7 @@ def test_documents_name_commands_that_there_are(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_documents_give_commands_options_that_they_have(page: Path) -> None:
-    """In blocks, which people copy; and the fields that `--set` names are those of a report type."""
+    """In blocks, which people copy; and the fields that `--set` names are a report type's."""
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
     for line in re.findall(r"^ {4,7}(?:[a-z-]+: |- run: )?benchlab ([a-z].+)$", text, re.MULTILINE):
         name, *words = shlex.split(line.partition(" >> ")[0], comments=True)

@@ -89,9 +89,8 @@ def list_campaigns(
     if verdict is not None and verdict not in get_args(Verdict):
         known = ", ".join(get_args(Verdict))
         raise SpecError(f"--verdict {verdict!r}: there is no such verdict; known: {known}")
-    asked = campaigns.Filter(
-        report=report or "", version=version or "", verdict=verdict or "", since=since, tag=tag or ""
-    )
+    words = {"report": report, "version": version, "verdict": verdict, "tag": tag}
+    asked = campaigns.Filter(**{name: word or "" for name, word in words.items()}, since=since)
     with opened() as site:
         page = campaigns.campaigns(site, asked, limit or max(1, site.store.listing.count()))
         if as_json:

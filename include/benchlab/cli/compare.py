@@ -16,11 +16,12 @@ from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.report import gate_files
 from benchlab.report.formats import json_text, pages, terminal
+from benchlab.report.model.report import Report
 from benchlab.report.sentences import opening, wording
 from benchlab.results.store import open_store
-from benchlab.site import side_by_side
 from benchlab.site.campaign import place_of
 from benchlab.site.page import Page
+from benchlab.site.side_by_side import PLACE
 from benchlab.studies import before_after
 from benchlab.studies.sensitivity import findings, selection
 from benchlab.studies.sensitivity import text as sensitivity_text
@@ -109,15 +110,18 @@ def compare(
         report = made.report(made.causes(site.store))
         said = opening.later(report, site.comparisons.later(made))
         if as_json:
-            place = side_by_side.PLACE if two else place_of(campaign)
             values = {"campaign": made.campaign, "report": report, "later": said}
-            page = Page(place, "campaigns/", wording.title(report), "campaign.html.j2", values)
-            print_document(site, page)
-    if not as_json:
-        shown = terminal.render(report, width(), sys.stdout.isatty())
-        print(pages.comment(report) if form else f"{shown}\n", end="")
-        print(f"\n{said}\n" if said else "", end="")
+            place, title = place_of(campaign) if campaign else PLACE, wording.title(report)
+            print_document(site, Page(place, "campaigns/", title, "campaign.html.j2", values))
+        else:
+            _print(report, said, form)
     fail_on(made, failing)
+
+
+def _print(report: Report, later: str, form: str | None) -> None:
+    shown = terminal.render(report, width(), sys.stdout.isatty())
+    print(pages.comment(report) if form else f"{shown}\n", end="")
+    print(f"\n{later}\n" if later else "", end="")
 
 
 @app.command()

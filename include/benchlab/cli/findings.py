@@ -58,7 +58,8 @@ def list_findings(
     wanted = None if show_all and not state else (state or "new")
     if as_json:
         with opened() as site:
-            print_document(site, findings.findings(site, report or "", workload or "", wanted, None))
+            page = findings.findings(site, report or "", workload or "", wanted, most=None)
+            print_document(site, page)
         return
     states = () if wanted is None else (wanted,)
     with open_store(find()) as store:

@@ -52,7 +52,7 @@ def list_reports() -> None:
             for path, spec in found:
                 console.print(Text(f"  {path.stem.ljust(named)}  {_takes(spec, reading)}"))
                 console.print(Padding(Text(measured(spec), style="dim"), (0, 0, 0, 6)))
-    console.print("\n`benchlab plan REPORT` shows all that one does, `benchlab run REPORT` does it.")
+    console.print("\n`benchlab plan REPORT` shows one in full, `benchlab run REPORT` runs it.")
     print(text_of(console), end="")
 
 

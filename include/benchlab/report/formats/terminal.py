@@ -49,6 +49,13 @@ def render(report: Report, width: int, colour: bool) -> str:
     console.print()
     if report.has_verdicts:
         print_table(console, _answers(answer.lines(report), report.campaign.is_aa))
+    _print_taken(console, report)
+    console.print(Text(method.about(report), style="dim"))
+    return text_of(console)
+
+
+def _print_taken(console: Console, report: Report) -> None:
+    """What a transaction takes of the servers, and of money."""
     if taken := answer.taken(report):
         table = table_of(*counts.columns(report))
         for row in taken:
@@ -64,8 +71,6 @@ def render(report: Report, width: int, colour: bool) -> str:
         console.print(Text(heading, style="bold"))
         print_table(console, table)
         console.print(Text("\n".join(cost.sentences(report)), style="dim"))
-    console.print(Text(method.about(report), style="dim"))
-    return text_of(console)
 
 
 def render_outcome(outcome: ComparedFile, width: int, colour: bool) -> str:
