@@ -170,6 +170,7 @@ def campaigns(site: Site, asked: Filter, length: int = 0) -> Page:
             for one in listed
         ],
         "costs": costs,
+        "has_notes": any(one.id in remarks for one in listed),
         "begin": begin + 1,
         "count": count,
         "pages": pages,

@@ -20,7 +20,7 @@ from benchlab.language import message
 from benchlab.report.formats import json_text
 from benchlab.report.sentences import opening
 from benchlab.results.findings import Finding as StoredFinding
-from benchlab.results.records import CampaignSummary, Remarks
+from benchlab.results.records import CampaignSummary
 from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
 from benchlab.studies.long_view import text as long_view
 
