@@ -73,6 +73,7 @@ PAGE = {
     "/campaigns/": "campaigns/",
     "/campaigns/{campaign}/": f"campaigns/{CAMPAIGN}/",
     "/campaigns/{campaign}/progress": f"campaigns/{CAMPAIGN}/progress",
+    "/campaigns/{campaign}/next": f"campaigns/{CAMPAIGN}/next",
     "/campaigns/{campaign}/trials/{trial}/": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/",
     "/compare/": "compare/",
     "/compare/versions/": "compare/versions/",

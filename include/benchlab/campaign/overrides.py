@@ -22,6 +22,8 @@ from benchlab.targets import fleet_files
 
 # Fields that a resumed campaign keeps, even if its file has changed.
 _IS_PINNED = re.compile(r"engines\.\w+\.(baseline|candidate)\.(version|builds)\b")
+# Lists that may be written without brackets.
+_LISTS = ("threads", "workloads", "languages")
 
 
 def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
@@ -110,7 +112,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         if key in SIDES:
             overrides[key] = text
             continue
-        as_list = key in ("threads", "workloads", "languages") and not text.startswith("[")
+        as_list = key in _LISTS and not text.startswith("[")
         overrides[key] = from_yaml(f"[{text}]" if as_list else text, f"--set {key}")
     return overrides
 
@@ -126,39 +128,95 @@ def resuming(home: Home, campaign: Campaign) -> str:
         ``benchlab run sysbench_local --set rounds=2 --campaign c1``.
     """
     rented = campaign.plan.can.rents and not fleet_files.rented_nothing(home.campaign(campaign.id))
+    spec = None if rented else _file_of(home, campaign)
+    if spec is None:
+        return ""
+    changed = _changed(spec, campaign)
+    if _leaves_any(spec, changed, campaign):
+        return ""
+    approved = ["--approve"] if needs_approval(campaign.plan, spec.budget) else []
+    return shlex.join([*running(spec.report, changed), *approved, "--campaign", campaign.id])
+
+
+def as_measured(home: Home, campaign: Campaign) -> dict[str, Any] | None:
+    """The fields with which its report type measures what a campaign measured, and its versions.
+
+    Servers that exist already are measured as they are now. None if no fields do: the report type's
+    file is gone, or has changed otherwise; or a side has builds, which no field can name.
+
+    Example:
+        ``override(report_type, as_measured(home, campaign) or {})``
+    """
+    plan, spec = campaign.plan, _file_of(home, campaign)
+    if spec is None or any(side.builds for side in plan.sides.values()):
+        return None
+    changed = _changed(spec, campaign)
+    if plan.can.deploys and plan.can.chooses_version:
+        sides = SIDES[:1] if campaign.report_type.sides == "same" else plan.sides
+        own = spec.engines.get(plan.engine)
+        named = {side: plan.sides[side].version for side in sides}
+        changed |= {
+            side: version
+            for side, version in named.items()
+            if version != getattr(getattr(own, side, None), "version", None)
+        }
+    return None if _leaves_any(spec, changed, campaign) else changed
+
+
+def running(report: str, changes: Mapping[str, Any]) -> list[str]:
+    """The words of the command that runs a report type with changed fields.
+
+    Example:
+        ``running("tpcc_local", {"rounds": 8})`` is
+        ``["benchlab", "run", "tpcc_local", "--set", "rounds=8"]``.
+    """
+    assigned = (f"{field}={_as_typed(field, value)}" for field, value in changes.items())
+    return ["benchlab", "run", report, *(word for one in assigned for word in ("--set", one))]
+
+
+def _as_typed(field: str, value: Any) -> str:
+    if field in _LISTS:
+        return ",".join(map(str, value))
+    if isinstance(value, str):
+        plain = field in SIDES or (re.fullmatch(r"\w+", value) and from_yaml(value, "") == value)
+        return value if plain else json.dumps(value)
+    return json.dumps(value)
+
+
+def _file_of(home: Home, campaign: Campaign) -> ReportSpec | None:
+    """A campaign's report type as its file has it now; None where it has none that is valid."""
     files = {path.stem: path for path in report_types.report_files(home)}
-    if rented or campaign.plan.report not in files:
-        return ""
     try:
-        spec = report_types.load(files[campaign.plan.report])
-        changed = _changed(spec, campaign)
-        again = override(spec, parse_assignments(changed))
-    except SpecError:  # `benchlab validate` says why; it cannot be resumed with this file
-        return ""
-    if _changed(again, campaign):
-        return ""
-    words = ["benchlab", "run", spec.report, *(w for one in changed for w in ("--set", one))]
-    words += ["--approve"] if needs_approval(campaign.plan, spec.budget) else []
-    return shlex.join([*words, "--campaign", campaign.id])
+        return report_types.load(files[campaign.plan.report])
+    except (KeyError, SpecError):  # `benchlab validate` says why
+        return None
 
 
-def _changed(spec: ReportSpec, campaign: Campaign) -> list[str]:
-    """The assignments that turn a report type into a campaign's, without what resuming keeps."""
+def _leaves_any(spec: ReportSpec, changes: Mapping[str, Any], campaign: Campaign) -> bool:
+    """Whether a report type with changed fields still measures otherwise than a campaign did."""
+    try:
+        return bool(_changed(override(spec, changes), campaign))
+    except SpecError:
+        return True
+
+
+def _changed(spec: ReportSpec, campaign: Campaign) -> dict[str, Any]:
+    """The fields that turn a report type into a campaign's, without what resuming keeps."""
     plan, wanted = campaign.plan, campaign.report_type
     ours, theirs = (
         flat(one.model_dump(mode="json", include={*MEASURED, "sides", "engine", "engines"}))
         for one in (spec, wanted)
     )
-    found = [
-        f"{name}={json.dumps(value)}"
+    found = {
+        name: value
         for name, value in theirs.items()
         if ours.get(name) != value and not _IS_PINNED.match(name)
-    ]
+    }
     named = spec.engines.get(plan.engine)
     for side, planned in plan.sides.items():
         own = getattr(named, side, None)
         if own and own.is_resolved and own.version != planned.version and wanted.sides != "same":
-            found.append(f"{side}={planned.version}")
+            found[side] = planned.version
     return found
 
 

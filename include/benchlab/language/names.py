@@ -7,7 +7,7 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchlab.language import Language
 
@@ -22,6 +22,7 @@ _SERVICES = {"pd": "PD", "tikv": "TiKV", "tidb": "TiDB"}
 _MOST_NAMED = 6
 AT_RATE = re.compile(r"(.+)_at_([1-9][0-9]*)(pct|tps)")
 """The name of a workload at equal load: of the workload, its rate and the unit."""
+_FIELD = re.compile(r"(?:engines\.\w+\.)?([\w.]+?)(?:\.version)?(?=: |：)")
 _RATES = {"pct": " %", "tps": "/s"}
 
 
@@ -53,6 +54,20 @@ def first_of(names: Sequence[str]) -> str:
     """The first six names and how many more there are, in English: ``a, b, ... and 2 more``."""
     text, more = ", ".join(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
     return f"{text} and {more} more" if more > 0 else text
+
+
+def with_title(fault: str, titles: Mapping[str, str]) -> str:
+    """A fault that begins with a field's key, with the title by which people know the field.
+
+    Example:
+        ``with_title("rounds: must be at least 1", {"rounds": "Rounds"})`` is
+        ``Rounds (rounds): must be at least 1``.
+    """
+    found = _FIELD.match(fault)
+    if found is None or found[1] not in titles:
+        return fault
+    key = f"（{found[0]}）" if fault[found.end()] == "：" else f" ({found[0]})"
+    return f"{titles[found[1]]}{key}{fault[found.end() :]}"
 
 
 def plain(text: str) -> str:

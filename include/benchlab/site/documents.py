@@ -21,8 +21,10 @@ from benchlab.report.formats import json_text
 from benchlab.report.sentences import opening
 from benchlab.results.findings import Finding as StoredFinding
 from benchlab.results.records import CampaignSummary
+from benchlab.site import next_steps
 from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
 from benchlab.studies.long_view import text as long_view
+from benchlab.studies.next_steps import NextStep as StudiedStep
 
 FORMAT = 1
 
@@ -183,8 +185,31 @@ class Overview(Document):
     faults: tuple[str, ...]
 
 
+class NextStep(_Model):
+    """What can be done next, by a command; ``changes``: of the report type's fields.
+
+    Without ``minutes`` it cannot be planned, for ``why_not``; ``dollars`` are also null where
+    nothing is rented (``rents``).
+    """
+
+    kind: str
+    workloads: tuple[str, ...]
+    changes: dict[str, Any]
+    command: str
+    minutes: float | None
+    dollars: float | None
+    rents: bool
+    most_campaigns: int | None
+    why_not: tuple[str, ...]
+
+    @classmethod
+    def of(cls, one: StudiedStep) -> NextStep:
+        """As it was planned."""
+        return cls(**{**vars(one), "why_not": tuple(map(str, one.why_not))})
+
+
 class OneCampaign(Document):
-    """A campaign: its answer in words, and its report as ``report.json`` has it.
+    """A campaign: its answer, its report as ``report.json`` has it, and what can be done next.
 
     ``later``: what A/A campaigns that ended after it would change.
     """
@@ -195,6 +220,7 @@ class OneCampaign(Document):
     later: str
     failure: tuple[str, ...]
     report: dict[str, Any]
+    next_steps: tuple[NextStep, ...]
 
 
 class Sample(_Model):
@@ -472,6 +498,7 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
         later=page.values["later"],
         failure=site.language.texts(failure.lines) if failure else (),
         report=json_text.to_json(record, report.comparison, report.results, report.causes),
+        next_steps=tuple(map(NextStep.of, next_steps.of_campaign(site, record, report.comparison))),
     )
 
 

@@ -13,20 +13,23 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from benchlab import workloads
+from benchlab import targets, workloads
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.engines.counts import THRESHOLD_PCT
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.language import FORM_OF_ONE, Language, Said, load, message, side_name
-from benchlab.language.names import items, plain
+from benchlab.language.names import items, plain, with_title
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, make, mean_quiet_minutes, needs_approval
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.resolved import Request
-from benchlab.plan.steps import PlanStep
+from benchlab.plan.steps import PlanStep, diagnosis_minutes
 from benchlab.plan.versions import RULES
-from benchlab.site.page import Page, Row, Site, stage
+from benchlab.results.listing import Chosen
+from benchlab.site.next_steps import LIKE
+from benchlab.site.page import NoSuchPage, Page, Row, Site, stage
+from benchlab.site.trial import campaign_of
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal, plan_sensitivity
 
 PLACE = "plan/"
@@ -34,6 +37,7 @@ Asked = Mapping[str, Sequence[str]]
 """A form as sent: all values of each field."""
 
 _NUMBERS = ("rounds", "deployments", "seconds")
+_DIAGNOSE = ("on_change", "always", "never")
 # How many of the newest releases are suggested for a version.
 _SUGGESTED = 30
 _LONGEST_FIELD = 200
@@ -54,11 +58,11 @@ def figures(site: Site, asked: Asked) -> Page:
 
 
 def report_of(site: Site, asked: Asked) -> str:
-    """The name of the report type that a form asks for, else of the first; empty if none exists.
+    """The name of the report type that a form asks for, else of the one measured last.
 
-    For a published plan, it is the report type whose DAG runs it.
+    For a published plan, it is the report type whose DAG runs it. Empty if none exists.
     """
-    found = _named(_offered(site), asked)
+    found = _named(site, _offered(site), asked)
     return found[1].report if found else ""
 
 
@@ -72,12 +76,13 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
         SpecError: fields are invalid; has a line for each, with what was found in it.
     """
     known = _offered(site)
-    if (found := _named(known, asked)) is None:
+    if (found := _named(site, known, asked)) is None:
         raise SpecError(site.language.say("site-plan-none"))
     name, spec = _one(asked, "report"), found[1]
     if name and name not in known:
         there = {"report": repr(name), "known": ", ".join(known)}
         raise SpecError(site.language.say("site-plan-no-report", **there))
+    base, own = _base(site, asked, spec)
     read = _Reading(asked, site.language)
     changes: dict[str, Any] = {side: version for side in SIDES if (version := _one(asked, side))}
     changes |= {field: read.whole(field) for field in _NUMBERS if _one(asked, field)}
@@ -86,12 +91,37 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
             read.whole("threads", word) for word in text.replace(",", " ").split()
         ]
     named = list(asked.get("workloads", ()))
-    if named and set(named) != set(spec.as_written):  # the form lists them in the client's order
+    if named and set(named) != set(own.as_written):  # the form lists them in the client's order
         changes["workloads"] = named
+    if look := _one(asked, "diagnose"):
+        changes["diagnose"] = look
     if read.faults:
         raise SpecError(*read.faults, *_faults_of_versions(spec, changes))
-    own = {**spec.model_dump(include={*_NUMBERS}), "threads": list(spec.threads)}
-    return spec, {field: value for field, value in changes.items() if own.get(field) != value}
+    as_is = {**own.model_dump(include={*_NUMBERS, "diagnose"}), "threads": list(own.threads)}
+    new = {field: value for field, value in changes.items() if as_is.get(field) != value}
+    return spec, {**base, **new}
+
+
+def _base(site: Site, asked: Asked, spec: ReportSpec) -> tuple[dict[str, Any], ReportSpec]:
+    """What a form changes from the start, which is what a campaign had that it names.
+
+    Returns:
+        The fields in which that campaign differs from the report type, and the report type with
+        these.
+
+    Raises:
+        SpecError: the form cannot begin with this campaign.
+    """
+    if not (named := _one(asked, LIKE)):
+        return {}, spec
+    try:
+        begun = campaign_of(site, named)
+    except NoSuchPage as error:
+        raise SpecError(*error.args) from error
+    changes = overrides.as_measured(site.home, begun)
+    if changes is None or begun.plan.report != spec.report:
+        raise SpecError(message("site-plan-not-like", campaign=named, report=spec.report))
+    return changes, overrides.override(spec, changes) if changes else spec
 
 
 def _faults_of_versions(spec: ReportSpec, changes: Mapping[str, Any]) -> Sequence[Said]:
@@ -133,6 +163,7 @@ class Figures:
         asks: whether mirrors or servers are still being asked, so that figures may change soon.
         steps: pairs of a step and its duration.
         command: the command line that runs it.
+        may_not: the DAG that the reader may not trigger; empty where nothing is started from here.
         undecided: lines on why a run would be refused now; none can be started then.
         start, conf: the address that starts a run when posted to, and the values of its form; empty
             if none can be started.
@@ -146,6 +177,7 @@ class Figures:
     asks: bool = False
     steps: tuple[tuple[str, str], ...] = ()
     command: str = ""
+    may_not: str = ""
     undecided: tuple[str, ...] = ()
     start: str = ""
     conf: str = ""
@@ -159,7 +191,7 @@ def _page(site: Site, asked: Asked, template: str) -> Page:
         PLACE,
         site.language.say("site-part-plan"),
         template,
-        {"form": form, "figures": _figures(site, asked)},
+        {"form": form, "diagnose": _DIAGNOSE, "figures": _figures(site, asked)},
         form=FORM_OF_ONE if form and len(form["own"]) == 1 else "",
     )
 
@@ -178,20 +210,31 @@ def _offered(site: Site) -> dict[str, ReportSpec]:
     return found
 
 
-def _named(offered: Mapping[str, ReportSpec], asked: Asked) -> tuple[str, ReportSpec] | None:
-    """The entry that a form asks for, else the first; None if there is none."""
+def _named(
+    site: Site, offered: Mapping[str, ReportSpec], asked: Asked
+) -> tuple[str, ReportSpec] | None:
+    """The entry that a form asks for, else the one measured last, else the first, if any."""
     name = _one(asked, "report")
-    return (name, offered[name]) if name in offered else next(iter(offered.items()), None)
+    if name not in offered:
+        newest = site.store.listing.summaries(Chosen(reports=[*offered]), limit=1)
+        name = newest[0].report if newest else next(iter(offered), "")
+    return (name, offered[name]) if name in offered else None
 
 
 def _form(site: Site, asked: Asked) -> Row | None:
     """The form's fields and their values; None if there is no report type."""
     known = _offered(site)
-    if (found := _named(known, asked)) is None:
+    if (found := _named(site, known, asked)) is None:
         return None
     name, spec = found
+    base: dict[str, Any] = {}
+    with contextlib.suppress(SpecError):  # it is said where the figures would be
+        base, spec = _base(site, asked, spec)
     of_client = workloads.by_name()
-    text = {field: _one(asked, field) or str(getattr(spec, field)) for field in _NUMBERS}
+    can = targets.by_name()[spec.target].can
+    compares = len(spec.measured_sides) > 1
+    numbers = [one for one in _NUMBERS if one != "deployments" or (compares and can.deploys)]
+    text = {field: _one(asked, field) or str(getattr(spec, field)) for field in numbers}
     text["threads"] = _one(asked, "threads") or ", ".join(map(str, spec.threads))
     return {
         "report": name,
@@ -202,7 +245,12 @@ def _form(site: Site, asked: Asked) -> Row | None:
             for known_as, one in known.items()
             if one.report != known_as
         },
-        "text": text | {side: _one(asked, side) for side in SIDES},
+        "text": text | {side: _one(asked, side) or base.get(side, "") for side in SIDES},
+        "numbers": numbers,
+        "like": _one(asked, LIKE) if base else "",
+        "diagnose": (_one(asked, "diagnose") or spec.diagnose)
+        if compares and can.administers
+        else "",
         "own": {side: _own(spec, side) for side in spec.measured_sides},
         "workloads": tuple(asked.get("workloads", ())) or spec.as_written,
         "offered": tuple(w for w in of_client if of_client[w] is of_client[spec.workloads[0]]),
@@ -240,7 +288,7 @@ def _figures(site: Site, asked: Asked) -> Figures:
     except StoreError:  # it would tell readers where the store is
         raise
     except BenchlabError as error:
-        return Figures(faults=_lines(error.args, site.language))
+        return Figures(faults=_titled(_lines(error.args, site.language), site.language))
     language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")
     chosen_engine = message("site-plan-engine", engine=made.engine, reason=resolved.reason)
     starts = site.may_change and bool(site.starts_at) and not resolved.undecided
@@ -254,7 +302,8 @@ def _figures(site: Site, asked: Asked) -> Figures:
              Numbers(language).duration(timedelta(minutes=step.minutes)))
             for step in made.steps
         ),
-        command=_command(name, changes),
+        command=shlex.join(overrides.running(name, changes)),
+        may_not=spec.report if site.starts_at and not site.may_change else "",
         undecided=_lines(resolved.undecided, language),
         start=site.starts_at.format(report=spec.report) if starts else "",
         conf=json.dumps(_conf(name, spec, changes)) if starts else "",
@@ -265,6 +314,14 @@ def _figures(site: Site, asked: Asked) -> Figures:
 def _lines(faults: Sequence[Said], language: Language) -> tuple[str, ...]:
     """Faults as lines; messages are in the reader's language."""
     return tuple(line for said in faults for line in language.text(said).splitlines())
+
+
+def _titled(faults: Sequence[str], language: Language) -> tuple[str, ...]:
+    """Faults with the titles that their fields have in the form."""
+    titles = {field: language.say(f"site-plan-{field}-field") for field in (*_NUMBERS, "diagnose")}
+    others = (*SIDES, "workloads", "threads")
+    titles |= {field: language.say(f"site-plan-{field}") for field in others}
+    return tuple(with_title(fault, titles) for fault in faults)
 
 
 def _step(step: PlanStep, language: Language) -> str:
@@ -281,12 +338,15 @@ def _facts(
 ) -> list[tuple[str, str]]:
     say, numbers = site.language.say, Numbers(site.language)
     facts = [("duration", numbers.duration(timedelta(minutes=made.minutes)))]
-    if made.topology is None:
+    if not made.can.rents:
         facts.append(("cost", say("site-plan-free")))
     elif made.dollars is None:
         facts.append(("cost", say("site-plan-unpriced")))
     else:
         facts.append(("cost", _cost(site, spec, made)))
+    if spec.diagnose != "never" and len(made.sides) == len(SIDES) and made.can.administers:
+        more = _takes(site, made, diagnosis_minutes(made.minutes))
+        facts.append(("diagnosis", say("site-plan-more", takes=more, when=spec.diagnose)))
     facts += _ends(site, made, finds)
     facts.append(("finds", _finds(site, spec, finds)))
     if finds and finds.cheapest:
@@ -377,14 +437,6 @@ def _conf(name: str, spec: ReportSpec, changes: Mapping[str, Any]) -> Mapping[st
     type's value counts as unchanged.
     """
     return changes if name == spec.report else {"published": name, "overrides": changes}
-
-
-def _command(name: str, changes: Mapping[str, Any]) -> str:
-    words = ["benchlab", "run", name]
-    for field, value in changes.items():
-        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        words += ["--set", f"{field}={text}"]
-    return shlex.join(words)
 
 
 def _one(asked: Asked, field: str) -> str:

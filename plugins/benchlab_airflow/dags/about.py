@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from benchlab import home, targets
 from benchlab.campaign.resolving import Asks, Resolver
@@ -13,6 +14,7 @@ from benchlab.plan.plan import make
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.report.formats.plan_text import description, duration
+from benchlab_airflow.page.navigation import plan_page
 
 _WHAT_TO_DO = (
     "**To start it**: *Trigger*, look over the form, *Trigger* again. The log of **verdict** ends "
@@ -21,9 +23,31 @@ _WHAT_TO_DO = (
 )
 
 
-def before_the_click(spec: ReportSpec) -> str:
-    """What to know before triggering a run: time, cost and schedule, as a list in Markdown."""
-    return "\n".join(f"- {said}" for said in (*_time_and_price(spec), *_schedule(spec)))
+class BeforeTheClick(NamedTuple):
+    """What to know before triggering a run, as lists in Markdown.
+
+    Attributes:
+        page: for the DAG's page, with what a run takes that changes nothing in the form.
+        form: for the form. Airflow cannot show there what the values take that are filled in.
+    """
+
+    page: str
+    form: str
+
+
+def before_the_click(spec: ReportSpec) -> BeforeTheClick:
+    """Time, cost, approval and schedule of a report type's runs.
+
+    Example:
+        ``before_the_click(report_type).form`` leads to the page Plan.
+    """
+    takes, *more = _time_and_price(spec)
+    own = f"What your values take, and what they find: [Plan]({plan_page(spec.report)})"
+    page, form = (
+        "\n".join(f"- {said}" for said in (first, *more, *_schedule(spec)))
+        for first in (takes, own)
+    )
+    return BeforeTheClick(page, form)
 
 
 def page(spec: ReportSpec, before_the_click: str) -> str:
@@ -39,6 +63,7 @@ def page(spec: ReportSpec, before_the_click: str) -> str:
 
 
 def _time_and_price(spec: ReportSpec) -> Iterator[str]:
+    """What a run with the form's defaults takes, then what else there is to know."""
     try:
         today = datetime.now(UTC).date()
         resolved = Resolver(home.find(), asks=Asks.NOBODY).resolve(Request(spec, today))

@@ -44,12 +44,12 @@ def build_all(
             if asked in (None, spec.report):
                 known = about.before_the_click(spec)  # it makes a plan
                 parts = (
-                    about.page(spec, known),
+                    about.page(spec, known.page),
                     doc_md,
                     by_the_calendar if spec.schedule else "",
                     (on_target or {}).get(spec.target),
                 )
-                yield flow.build(spec, path, "\n\n".join(filter(None, parts)), known)
+                yield flow.build(spec, path, "\n\n".join(filter(None, parts)), known.form)
         except BenchlabError as error:
             yield from _broken(path, str(error), doc_md)
         except Exception as error:  # noqa: BLE001 - whatever one file raises, the others stay
@@ -66,7 +66,7 @@ def _broken(path: Path, fault: str, doc_md: str | None) -> Iterator[DAG]:
             unscheduled = spec.model_copy(update={"schedule": None})
             told = f"Nothing new can be started by it:\n\n```\n{fault}\n```\n\n{doc_md or ''}"
             known = about.before_the_click(unscheduled)
-            yield flow.build(unscheduled, path, told, known, check_topology=False)
+            yield flow.build(unscheduled, path, told, known.form, check_topology=False)
         except Exception:
             log.exception("%s: the DAG of its earlier campaigns cannot be made either", path)
 

@@ -6,11 +6,12 @@ Heavy imports are inside the functions, so that parsing the DAG file stays fast.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import logging
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -140,7 +141,8 @@ def plan(report_file: str) -> list[str]:
     context = get_current_context()
     run, campaign = context["dag_run"], campaign_id(context)
     named, file = context["params"].get("campaign"), Path(report_file)
-    with _final_errors(*_UNFIT), _saying(file), _skipped_without_campaign(context):
+    titled = functools.partial(_titled, file)
+    with _final_errors(*_UNFIT, titled=titled), _saying(file), _skipped_without_campaign(context):
         if named and calendar_runs.by_calendar(run):
             raise SpecError(
                 f"campaign: {campaign}: each run of a backfill has a campaign of its own; leave it "
@@ -623,15 +625,25 @@ def _saying(report_file: Path) -> Iterator[None]:
         language = REFERENCE
         with contextlib.suppress(SpecError):  # then the file is at fault
             language = report_types.load(report_file).languages[0]
-        _tell(_ended(error), language)
+        _tell(_ended(error), language, functools.partial(_titled, report_file))
         raise
 
 
-def _tell(error: BaseException, code: str) -> None:
+def _titled(report_file: Path, said: str) -> str:
+    """Faults with the titles that the form has for their fields."""
+    from benchlab.campaign import report_types
+    from benchlab_airflow.dags import trigger_form
+
+    with contextlib.suppress(SpecError):  # then the file is at fault
+        return trigger_form.titled(report_types.load(report_file), said)
+    return said
+
+
+def _tell(error: BaseException, code: str, titled: Callable[[str], str] = str) -> None:
     """Push why the task failed as an XCom, for the note and the tab of the run."""
     language, ti = language_of(code), get_current_context()["ti"]
-    value = {"said": "\n".join(language.texts(sayings(error))), "link": _link(ti, language)}
-    ti.xcom_push(key=FAILURE, value=value)
+    said = titled("\n".join(language.texts(sayings(error))))
+    ti.xcom_push(key=FAILURE, value={"said": said, "link": _link(ti, language)})
 
 
 def _link(ti: Any, language: Language) -> str:
@@ -654,7 +666,9 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
+def _final_errors(
+    *kinds: type[BenchlabError], titled: Callable[[str], str] = str
+) -> Iterator[None]:
     """Fail the task at once for errors that a retry would not cure, and log them in short lines.
 
     Retries remain for lost links and mirrors that do not answer. The lines are for Airflow's UI,
@@ -664,8 +678,9 @@ def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
         yield
     except BenchlabError as error:
         if isinstance(error, kinds) and not isinstance(error, _PASSING):
-            for line in str(error).splitlines():
+            said = titled(str(error))
+            for line in said.splitlines():
                 for shown in textwrap.wrap(line, SHOWN):
                     log.error("%s", shown)
-            raise AirflowFailException(str(error)) from None
+            raise AirflowFailException(said) from None
         raise

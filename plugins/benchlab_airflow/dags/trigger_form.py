@@ -24,6 +24,7 @@ from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import ID
+from benchlab.language.names import with_title
 from benchlab.plan import versions
 from benchlab.plan.fields import dataset
 from benchlab.plan.fields.budget import Budget
@@ -153,7 +154,7 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
             "How often each side is deployed and loaded; the rounds are spread over them. Two "
             "deployments of one version differ as well.",
         )
-        if compares
+        if compares and targets.by_name()[spec.target].can.deploys
         else None,
         "seconds": _own(
             spec, "seconds", "Seconds per trial", "What is measured; the warm-up comes before."
@@ -210,6 +211,20 @@ def _chosen(report_type: ReportSpec, params: Mapping[str, Any], *, own_command: 
         _refuse_reaching_elsewhere(report_type, plan, made)
     _refuse_another_dag(report_type, made)
     return made
+
+
+def titled(report_type: ReportSpec, said: str) -> str:
+    """Faults, a line each, with the title of the field that each is about before its key.
+
+    Example:
+        ``titled(report_type, "deployments: 9 of each side ...")`` begins with ``Deployments (``.
+    """
+    titles = {
+        key: param.schema["title"]
+        for name, param in form(report_type).items()
+        for key in (name, _NESTED.get(name, name))
+    }
+    return "\n".join(with_title(line, titles) for line in said.splitlines())
 
 
 def most_sides(report_type: ReportSpec) -> int:
@@ -534,7 +549,7 @@ def _engine(spec: ReportSpec) -> Param | None:
         spec.engine,
         {"auto": first, **{name: name for name in spec.engines}},
         "Engine",
-        "What is deployed. With auto, a version above says which engine is meant.",
+        "What is measured. With auto, a version above says which engine is meant.",
     )
 
 
@@ -634,17 +649,18 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
             "Threshold (%)",
             "The smallest change that is called a regression or an improvement.",
         )
-        fields["diagnose"] = _own(
-            spec,
-            "diagnose",
-            "Diagnosis",
-            "A few more trials that look closer at the servers and decide nothing.",
-            values_display={
-                "on_change": "on_change: where a workload changed",
-                "always": "always",
-                "never": "never",
-            },
-        )
+        if targets.by_name()[spec.target].can.administers:
+            fields["diagnose"] = _own(
+                spec,
+                "diagnose",
+                "Diagnosis",
+                "A few more trials that look closer at the servers and decide nothing.",
+                values_display={
+                    "on_change": "on_change: where a workload changed",
+                    "always": "always",
+                    "never": "never",
+                },
+            )
         fields["aa"] = Param(
             spec.sides == "same",
             title="A/A campaign",

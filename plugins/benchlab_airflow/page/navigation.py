@@ -59,6 +59,11 @@ def campaign_tab(dag: str, run: str) -> str:
     return f"dags/{quote(dag, safe='')}/runs/{quote(run, safe='')}/{CAMPAIGN_TAB}"
 
 
+def plan_page(report: str) -> str:
+    """The address of the page Plan in Airflow's UI, relative to it as :func:`campaign_tab` is."""
+    return f"plugin/benchmarks{PREFIX}/plan/?report={quote(report, safe='')}"
+
+
 def campaign_page(base: str, campaign: str) -> str | None:
     """The address of a campaign's page; None if Airflow does not know its own address.
 

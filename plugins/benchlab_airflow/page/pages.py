@@ -26,6 +26,7 @@ from benchlab.site import (
     files,
     findings,
     history,
+    next_steps,
     overview,
     plan,
     side_by_side,
@@ -113,6 +114,12 @@ def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> Response:
 def show_progress(reader: ReaderDep, campaign: CampaignPath) -> Response:
     """The part of a campaign's page that is requested again while it is measured."""
     return shown(reader.site, campaign_page.progress(reader.site, campaign), fragment=True)
+
+
+@router.get("/campaigns/{campaign}/next")
+async def show_next_steps(request: Request, reader: ReaderDep, campaign: CampaignPath) -> Response:
+    """The part of a campaign's page with what can be done next, which takes plans."""
+    return await to_thread.run_sync(_next, request, reader, campaign, limiter=_PLANNING)
 
 
 @router.get("/campaigns/{campaign}/trials/{trial}/")
@@ -261,6 +268,12 @@ def _planned(
     asked = _asked(request)
     site = reader.of(plan.report_of(reader.site, asked))
     return shown(site, page(site, asked), fragment=page is plan.figures)
+
+
+def _next(request: Request, reader: Reader, campaign: str) -> Response:
+    site = reader.of(trial_page.campaign_of(reader.site, campaign).plan.report)
+    opened = request.headers.get("sec-fetch-mode") == "navigate"  # without its script
+    return shown(site, next_steps.next_steps(site, campaign), fragment=not opened)
 
 
 def _asked(request: Request) -> plan.Asked:

@@ -113,25 +113,25 @@ def test_what_it_finds_rests_on_what_was_measured_here(tmp_path: Path) -> None:
 
 
 def test_all_faults_are_named_at_once(site: Site) -> None:
-    """Each with its field and what was found, and nothing of a library."""
+    """Each with its field's title and what was found, and nothing of a library."""
     asked = {"rounds": ["0"], "seconds": ["-5"], "threads": ["4, abc"], "candidate": ["banana"]}
     read = figures(site, report=["sysbench_local"], **asked)
     for fault in (
-        "rounds: 0 is less than 1",
-        "seconds: -5 is less than 1",
-        "threads: 'abc' is not a whole number",
-        "candidate: 'banana' is not a version of any engine",
+        "Rounds (rounds): 0 is less than 1",
+        "Seconds per trial (seconds): -5 is less than 1",
+        "Client threads (threads): 'abc' is not a whole number",
+        "Candidate version (candidate): 'banana' is not a version of any engine",
     ):
         assert fault in read
     assert "Takes about" not in read
 
 
 def test_numbers_are_refused_in_the_reader_s_language(site: Site) -> None:
-    """With the field as it is called in files and commands."""
+    """With the field as the form has it, and as files and commands do."""
     zh = dataclasses.replace(site, language=load("zh"))
     read = figures(zh, report=["sysbench_local"], rounds=["x"], seconds=["0"])
-    assert "rounds：'x' 不是整数" in read
-    assert "seconds：0 小于 1" in read
+    assert "轮数（rounds）：'x' 不是整数" in read
+    assert "每次试验秒数（seconds）：0 小于 1" in read
 
 
 def test_why_a_form_is_refused_is_in_the_reader_s_language(
@@ -149,7 +149,7 @@ def test_why_a_form_is_refused_is_in_the_reader_s_language(
     )
     zh = dataclasses.replace(site, language=load("zh"))
     for asked, said in (
-        ({"candidate": ["banana"]}, "candidate：'banana' 不是此报告类型任何引擎"),
+        ({"candidate": ["banana"]}, "候选版本（candidate）：'banana' 不是此报告类型任何引擎"),
         (
             {"candidate": ["v6.5.0"], "baseline": ["10.11.5"]},
             "的版本，而本次测试活动的引擎是 mariadb",
@@ -162,7 +162,7 @@ def test_why_a_form_is_refused_is_in_the_reader_s_language(
             "发布日历中没有；届时其中最新的版本是",
         ),
         ({"candidate": ["10.11.5"], "baseline": ["10.11.5"]}, "候选与基线相同（10.11.5）"),
-        ({"threads": ["4,4"]}, "threads：[4, 4] 中有重复"),
+        ({"threads": ["4,4"]}, "线程数（threads）：[4, 4] 中有重复"),
         ({"threads": ["99999"]}, "threads.0：最多为 10000，实际为 99999"),
         (
             {"rounds": ["1"], "deployments": ["4"]},
@@ -172,7 +172,10 @@ def test_why_a_form_is_refused_is_in_the_reader_s_language(
             {"rounds": ["1000"], "threads": [" ".join(map(str, range(1, 99)))]},
             "次试验，超过 100000 次",
         ),
-        ({"report": ["sysbench_existing"], "deployments": ["2"]}, "deployments：2：两方成对部署"),
+        (
+            {"report": ["sysbench_existing"], "deployments": ["2"]},
+            "部署次数（deployments）：2：两方成对部署",
+        ),
         ({"report": ["sysbench_cloud"]}, "topology tidb_cloud_first：usd_per_hour：未知"),
         ({"report": ["none"]}, "report：'none'：没有此报告类型"),
     ):
@@ -186,10 +189,13 @@ def test_what_a_run_would_refuse_is_not_planned(
     nobody_has = staticmethod(lambda version, servers: f"there is no {version}")
     monkeypatch.setattr(engines.by_name()["mariadb"], "not_published", nobody_has)
     read = figures(site, report=["sysbench_local"], candidate=["99.9.9"], baseline=["10.11.5"])
-    assert "candidate: 99.9.9: there is no 99.9.9; the newest in the release calendar" in read
+    assert (
+        "Candidate version (candidate): 99.9.9: there is no 99.9.9; the newest in the release calendar"
+        in read
+    )
     assert "Takes about" not in read
     read = figures(site, report=["sysbench_ec2"], candidate=["v6.5.0"], baseline=["v2.1.0"])
-    assert "engines.tidb.baseline.version: " in read
+    assert "Baseline version (engines.tidb.baseline.version): " in read
     assert "Takes about" not in read
 
 

@@ -48,6 +48,8 @@ from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric
 Key = TypeVar("Key", bound=Hashable)
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
 ALPHA = 0.05
+UNDECIDABLE = "reason-undecidable"
+"""The id of the message that says how many rounds or deployments would decide."""
 SHARES = {THROUGHPUT: 0.8, LATENCY: 0.1, COUNT: 0.1}
 """What a family may err of the 5 %; one that a report lacks leaves its share to the others."""
 RULE = 6
@@ -322,7 +324,7 @@ def _why_inconclusive(
         ("rounds", measured.rounds) if by_rounds else ("deployments", measured.deployments)
     )
     yield message(
-        "reason-undecidable",
+        UNDECIDABLE,
         limit=f"{threshold_pct:g}",
         unit=unit if measured.deploys or by_rounds else "none",
         count=min(math.ceil(count * times) + 1, _MOST_NAMED),

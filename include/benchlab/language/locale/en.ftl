@@ -1750,6 +1750,26 @@ site-column-highest = Highest throughput
 site-column-discrepancies = Discrepancies
 site-column-pages = Pages
 
+## Site: what can be done after a campaign
+
+next-steps = Next steps
+next-again = Measure again
+next-again-about = { $versions }, as in this campaign
+next-rounds = More rounds
+next-rounds-about = { $rounds } rounds in { $deployments ->
+    [one] one deployment
+   *[other] { $deployments } deployments
+} of each side should decide { $workloads }
+next-diagnose = Diagnose
+next-diagnose-about = { $workloads } again, with a closer look at the servers: statements, plans, functions
+next-bisect = Bisect
+next-bisect-about = which release between { $versions } changed { $workloads }: { $campaigns ->
+    [one] one campaign
+   *[other] up to { $campaigns } campaigns
+}, from the command line
+next-takes = { $duration }, { $price }
+next-may-not = Everybody may look at these plans. To start one, you need the right to trigger the DAG { $dag }, which Airflow's roles User, Op and Admin have.
+
 ## Site: plan
 
 site-store-failed = The results store cannot be read; the log of Airflow's API server says why.
@@ -1763,6 +1783,20 @@ site-plan-threads = Client threads
 site-plan-rounds-field = Rounds
 site-plan-deployments-field = Deployments of each side
 site-plan-seconds-field = Seconds per trial
+site-plan-diagnose-field = Diagnosis
+site-plan-diagnose = { $when ->
+    [on_change] where a workload changed
+    [always] always
+   *[never] never
+}
+site-plan-diagnosis = Diagnosis
+site-plan-more = { $when ->
+    [on_change] where a workload changed, up to { $takes } more
+   *[always] up to { $takes } more
+}
+site-plan-like = Begins with the versions and fields of { $campaign }, also those that are not shown here.
+site-plan-own = Begin with the report type's own
+site-plan-not-like = like: { $campaign }: its fields and versions cannot be taken over: it is no campaign of { $report }, the report type's file has changed, or it measured builds, which `benchlab reproduce { $campaign }` deploys again
 site-plan-show = Show the plan
 site-plan-asking = The plan is being computed …
 site-plan-being-asked = Mirrors and servers are being asked for the rest, unless a campaign is being measured on this machine.

@@ -1632,6 +1632,20 @@ site-column-highest = 最高吞吐
 site-column-discrepancies = 问题数
 site-column-pages = 页面
 
+## 网站：测试活动之后可以做什么
+
+next-steps = 下一步
+next-again = 再次测量
+next-again-about = { $versions }，与本次测试活动相同
+next-rounds = 增加轮数
+next-rounds-about = 每一方部署 { $deployments } 次、共 { $rounds } 轮，应能对{ $workloads }得出结论
+next-diagnose = 诊断
+next-diagnose-about = 再次测量{ $workloads }，并进一步观察服务器：语句、执行计划、函数
+next-bisect = 二分查找
+next-bisect-about = 查找 { $versions } 之间是哪个版本改变了{ $workloads }：最多 { $campaigns } 次测试活动，从命令行运行
+next-takes = { $duration }，{ $price }
+next-may-not = 任何人都可以查看这些计划。要启动其中一个，需要触发 DAG { $dag } 的权限；Airflow 的角色 User、Op 和 Admin 具有该权限。
+
 ## 网站：计划
 
 site-store-failed = 无法读取结果库；原因见 Airflow API server 的日志。
@@ -1645,6 +1659,20 @@ site-plan-threads = 客户端线程数
 site-plan-rounds-field = 轮数
 site-plan-deployments-field = 每一方的部署次数
 site-plan-seconds-field = 每次试验秒数
+site-plan-diagnose-field = 诊断
+site-plan-diagnose = { $when ->
+    [on_change] 仅当工作负载有变化时
+    [always] 总是
+   *[never] 从不
+}
+site-plan-diagnosis = 诊断
+site-plan-more = { $when ->
+    [on_change] 有工作负载发生变化时，最多另加 { $takes }
+   *[always] 最多另加 { $takes }
+}
+site-plan-like = 以 { $campaign } 的版本和字段为起点，也包括此处未列出的字段。
+site-plan-own = 改用报告类型自己的值
+site-plan-not-like = like：{ $campaign }：无法沿用其字段和版本：它不是 { $report } 的测试活动，或报告类型的文件已改变，或它测量的是构建，可用 `benchlab reproduce { $campaign }` 重新部署
 site-plan-show = 显示计划
 site-plan-asking = 正在计算计划……
 site-plan-being-asked = 其余信息正向镜像和服务器查询；若本机正在测量测试活动，则暂不查询。

@@ -24,8 +24,8 @@ function showLocalTimes(root) {
   }
 }
 
-// <div data-refresh="ADDRESS" data-seconds="5">: its content is replaced by what ADDRESS answers,
-// until that has no data-refresh any more, or has data-reload: then the whole page is read again. A hidden page asks nothing. While there is no answer, what
+// <div data-refresh="ADDRESS" data-seconds="5" data-first="0">: its content is replaced by what
+// ADDRESS answers, at first after data-first seconds, until that has no data-refresh any more, or has data-reload: then the whole page is read again. A hidden page asks nothing. While there is no answer, what
 // is shown is marked as old.
 async function refresh(part) {
   if (!document.hidden) {
@@ -99,7 +99,7 @@ document.addEventListener("click", (event) => {
 
 showLocalTimes(document);
 for (const part of document.querySelectorAll("[data-refresh]")) {
-  window.setTimeout(() => refresh(part), 1000 * Number(part.dataset.seconds || 5));
+  window.setTimeout(() => refresh(part), 1000 * Number(part.dataset.first || part.dataset.seconds || 5));
 }
 
 // <form data-figures="ADDRESS" data-part="ID" data-status="ID">: while it is filled in, the part with

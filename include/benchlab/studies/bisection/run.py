@@ -170,6 +170,7 @@ class Bisection:
         comparisons: the known ones, in the order of their releases on the way.
         reached: the outcome, or the comparison that is needed next, as of the last :meth:`look`.
         plan: of the campaign that is needed next; None if none is.
+        asks: whom plans may ask.
     """
 
     home: Home
@@ -179,6 +180,7 @@ class Bisection:
     way: Way
     days: Mapping[str, date]
     undeployable: dict[str, str]
+    asks: Asks = Asks.TO_RUN
     measured: list[str] = field(default_factory=list)
     left: int | None = None
     spent: float = 0.0
@@ -198,12 +200,14 @@ class Bisection:
         kinds: Collection[ReleaseKind] = FINAL,
         *,
         first_of_series: bool = False,
+        asks: Asks = Asks.TO_RUN,
     ) -> Bisection:
         """Begin a bisection; measures nothing yet.
 
         Args:
             good, bad: versions; the change came somewhere after the first, up to the second.
             kinds, first_of_series: which releases are in between; see :func:`between`.
+            asks: whom; with ``Asks.NOBODY`` every release counts as deployable.
 
         Raises:
             SpecError: the versions, the workload or the report type cannot be bisected.
@@ -223,10 +227,11 @@ class Bisection:
         for version in way.releases:
             both = {"sides": "same", "baseline": version, "candidate": version}
             try:
-                Resolver(home, asks=Asks.MIRRORS).engine(overrides.override(alone, both))
+                resolver = Resolver(home, asks=min(asks, Asks.MIRRORS))
+                resolver.engine(overrides.override(alone, both))
             except (SpecError, UnavailableError) as error:
                 undeployable[version] = str(error)
-        return cls(home, store, alone, workload, way, days, undeployable)
+        return cls(home, store, alone, workload, way, days, undeployable, asks)
 
     @property
     def minutes(self) -> float | None:
@@ -249,7 +254,17 @@ class Bisection:
         Raises:
             UnavailableError: a release of the next comparison cannot be deployed.
         """
-        self.comparisons, self.plan = self._known(), None
+        return self._look(self._known())
+
+    def look_from(self, found: ComparedCampaign) -> Self:
+        """:meth:`look`, with one campaign that compared the two ends as all that is known."""
+        first, last = self.way.releases[0], self.way.releases[-1]
+        if found.campaign.versions["baseline"] == first:
+            return self._look([self._comparison(first, last, found)])
+        return self._look([self._comparison(last, first, found).turned()])
+
+    def _look(self, known: list[PairComparison]) -> Self:
+        self.comparisons, self.plan = known, None
         way, threshold = self.way.releases, self.spec.threshold_pct
         reached = search.search(way, self.comparisons, threshold, self.undeployable, self.left)
         if isinstance(reached, Next):
@@ -304,7 +319,7 @@ class Bisection:
     def _resolved(self, wanted: Next) -> Resolved:
         """The next campaign, resolved; its versions are exact, so there is no rule to apply."""
         spec = self._pinned(wanted.baseline, wanted.candidate)
-        resolver = Resolver(self.home, self.store, Access.for_a_person())
+        resolver = Resolver(self.home, self.store, Access.for_a_person(), self.asks)
         today = datetime.now(UTC).date()
         return resolver.complete(Versioned(spec, today, *resolver.engine(spec)))
 
