@@ -191,7 +191,7 @@ class _After:
 
 
 def _undecidable(one: WorkloadComparison) -> Mapping[str, Any] | None:
-    """What would decide a workload, as the report says: ``unit``, ``count``; None if it does not."""
+    """What would decide a workload, as its report says: ``unit`` and ``count``; None: nothing."""
     said = (
         dict(why.values)
         for why in one.reasons

@@ -189,10 +189,8 @@ def test_what_a_run_would_refuse_is_not_planned(
     nobody_has = staticmethod(lambda version, servers: f"there is no {version}")
     monkeypatch.setattr(engines.by_name()["mariadb"], "not_published", nobody_has)
     read = figures(site, report=["sysbench_local"], candidate=["99.9.9"], baseline=["10.11.5"])
-    assert (
-        "Candidate version (candidate): 99.9.9: there is no 99.9.9; the newest in the release calendar"
-        in read
-    )
+    said = "Candidate version (candidate): 99.9.9: there is no 99.9.9; the newest in the release"
+    assert said in read
     assert "Takes about" not in read
     read = figures(site, report=["sysbench_ec2"], candidate=["v6.5.0"], baseline=["v2.1.0"])
     assert "Baseline version (engines.tidb.baseline.version): " in read

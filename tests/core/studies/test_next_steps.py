@@ -1,0 +1,135 @@
+"""What is offered after a campaign makes sense, and is planned as everything else is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import pytest
+
+from benchlab.campaign import report_types
+from benchlab.campaign.overrides import override, parse_assignments
+from benchlab.campaign.resolving import Asks, Resolver
+from benchlab.plan.plan import make
+from benchlab.plan.resolved import Request
+from benchlab.plan.steps import diagnosis_minutes
+from benchlab.results.store import Store
+from benchlab.studies.comparisons import Comparisons
+from benchlab.studies.next_steps import NextStep, next_steps
+from tests.builders import campaigns
+from tests.builders.installation import Here
+
+TODAY = date(2024, 6, 1)
+VERSIONS = {"baseline": "10.2.11", "candidate": "10.11.5"}
+SLOWER = {"oltp_update_index": -0.3}
+
+
+class Measured:
+    """An installation in which campaigns of `sysbench_local` are complete."""
+
+    def __init__(self, here: Here, store: Store) -> None:
+        self.here, self.store = here, store
+        self.use("sysbench_local")
+
+    def use(self, report: str) -> None:
+        """Measure with this report type from now on."""
+        self.file = report_types.load(report_types.find_report(self.here.home, report))
+
+    def after(
+        self, change: dict[str, float] | None = None, noise: float = 0.001, **fields: Any
+    ) -> dict[str, NextStep]:
+        """The steps after a campaign that finds a change, by kind."""
+        versions = {side: VERSIONS[side] for side in self.file.measured_sides}
+        spec = override(self.file, {**versions, **fields})
+        made = campaigns.begin(self.here.home, self.store, spec).campaign
+        for result in campaigns.results_of(made.plan, campaigns.known_change(change or {}, noise)):
+            self.store.add_trial(made.id, result)
+        self.store.finish(made.id, "complete")
+        comparisons = Comparisons(self.here.home, self.store)
+        record = self.store.campaign(made.id)
+        comparison = comparisons.outcome(record).comparison
+        return {one.kind: one for one in next_steps(comparisons, record, comparison, TODAY)}
+
+    def minutes(self, command: str) -> float:
+        """How long what a command runs takes, planned as `benchlab plan` plans it."""
+        words = shlex.split(command)
+        assert words[:3] == ["benchlab", "run", "sysbench_local"]
+        spec = override(self.file, parse_assignments(words[4::2]))
+        resolver = Resolver(self.here.home, self.store, asks=Asks.NOBODY)
+        return make(resolver.resolve(Request(spec, TODAY)), spec.report).minutes
+
+
+@pytest.fixture
+def measured(here: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measured]:
+    """An empty store beside the house's report types."""
+    monkeypatch.setenv("BENCHLAB_LOCK", str(here.path / "lock"))
+    with Store(here.home.store_url, here.home.objects) as store:
+        yield Measured(here, store)
+
+
+def test_after_a_regression_it_is_measured_again_diagnosed_and_bisected(
+    measured: Measured,
+) -> None:
+    """Each with the minutes of the plan that its command has; nothing is rented."""
+    program = measured.here.home.servers / "mariadb" / "11.4.5" / "bin" / "mariadbd"
+    program.parent.mkdir(parents=True)
+    program.write_text("")
+    found = measured.after(SLOWER, threads=[2, 8], candidate="11.4.5")
+    assert list(found) == ["again", "diagnose", "bisect"]
+    again, diagnose, bisect = found.values()
+    assert again.minutes == measured.minutes(again.command)
+    alone = measured.minutes(diagnose.command)
+    assert diagnose.minutes == alone + diagnosis_minutes(alone)
+    assert diagnose.workloads == ("oltp_update_index",)
+    assert "--set workloads=oltp_update_index --set diagnose=always" in diagnose.command
+    assert bisect.command.startswith("benchlab bisect 10.2.11 11.4.5 --report sysbench_local")
+    assert "--workload oltp_update_index" in bisect.command
+    assert "--set threads=2,8" in bisect.command
+    assert (bisect.most_campaigns or 0) > 1
+    assert (bisect.minutes or 0) > alone
+    assert {(one.rents, one.dollars) for one in found.values()} == {(False, None)}
+
+
+def test_what_is_measured_again_is_what_the_campaign_measured(measured: Measured) -> None:
+    """Versions, sides and fields, where the report type's file has others."""
+    again = measured.after(sides="same", rounds=4, deployments=2, seconds=7)["again"]
+    spec = override(measured.file, parse_assignments(shlex.split(again.command)[4::2]))
+    assert (spec.sides, spec.rounds, spec.deployments, spec.seconds) == ("same", 4, 2, 7)
+    assert spec.side("mariadb", "baseline").version == "10.2.11"
+
+
+def test_between_two_neighbours_there_is_nothing_to_bisect(measured: Measured) -> None:
+    """The campaign itself names the release that brought the change."""
+    assert [*measured.after(SLOWER)] == ["again", "diagnose"]
+
+
+def test_where_nothing_changed_nothing_is_diagnosed_or_bisected(measured: Measured) -> None:
+    """And where everything is decided, there is no need for more rounds."""
+    assert [*measured.after(rounds=12, deployments=6)] == ["again"]
+
+
+def test_more_rounds_are_offered_where_it_is_undecided(measured: Measured) -> None:
+    """More than there were, of what is undecided alone; the same plan as its command has."""
+    noisy = measured.after(SLOWER, noise=0.08, rounds=6, deployments=3)
+    more = noisy["rounds"]
+    assert more.fields is not None
+    assert more.fields["rounds"] > 6
+    assert more.fields["deployments"] > 3
+    assert more.fields["rounds"] % more.fields["deployments"] == 0
+    if not more.why_not:
+        assert more.minutes == measured.minutes(more.command)
+
+
+def test_one_version_is_only_measured_again(measured: Measured) -> None:
+    """There is nothing to decide, to explain or to search for."""
+    measured.use("sysbench_local_single")
+    assert [*measured.after(noise=0.05)] == ["again"]
+
+
+def test_nothing_is_offered_that_no_file_measures(measured: Measured) -> None:
+    """Its report type's file is gone."""
+    file = report_types.find_report(measured.here.home, "sysbench_local")
+    file.unlink()
+    assert measured.after(SLOWER) == {}
