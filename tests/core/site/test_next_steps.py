@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
+from html import escape, unescape
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
 from benchlab.campaign import report_types
 from benchlab.campaign.overrides import override, parse_assignments
 from benchlab.campaign.resolving import Asks, Resolver
+from benchlab.language import load
 from benchlab.plan.plan import make
 from benchlab.plan.resolved import Request
 from benchlab.plan.steps import diagnosis_minutes
 from benchlab.results.store import Store
+from benchlab.site import next_steps as site_steps
+from benchlab.site import plan
+from benchlab.site.page import Site, render
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.next_steps import NextStep, next_steps
 from tests.builders import campaigns
@@ -133,3 +140,58 @@ def test_nothing_is_offered_that_no_file_measures(measured: Measured) -> None:
     file = report_types.find_report(measured.here.home, "sysbench_local")
     file.unlink()
     assert measured.after(SLOWER) == {}
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_the_page_says_each_step_and_opens_the_plan_filled_in(
+    measured: Measured, code: str
+) -> None:
+    """The plan that opens takes as long as was said, and runs the same command."""
+    again, diagnose = measured.after(SLOWER, threads=[2, 8], seconds=7).values()
+    now = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
+    site = Site(measured.here.home, measured.store, load(code), now)
+    page = site_steps.next_steps(site, "c1")
+    html = render(site, page, fragment=True)
+    for step, row in zip((again, diagnose), page.values["steps"], strict=True):
+        assert f'href="../../plan/?{escape(row["query"])}"' in html
+        assert row["cost"] in unescape(html)
+        assert step.command in unescape(html)
+        opened = plan.plan(site, parse_qs(row["query"]))
+        assert opened.values["figures"].command == step.command
+        assert opened.values["form"]["like"] == "c1"
+    facts = dict(plan.figures(site, parse_qs(row["query"])).values["figures"].facts)
+    assert "diagnosis" in facts
+    assert site.language.say("next-may-not", dag="sysbench_local") not in html
+
+
+def test_who_may_not_start_anything_is_told_why(measured: Measured) -> None:
+    """On the page of the campaign and on that of the plan; the figures are for everybody."""
+    measured.after(SLOWER)
+    now = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
+    site = Site(measured.here.home, measured.store, load("en"), now, starts_at="{report}/dagRuns")
+    may = dataclasses.replace(site, may_change=True)
+    for of, told in ((site, True), (may, False)):
+        for page in (site_steps.next_steps(of, "c1"), plan.figures(of, {"like": ["c1"]})):
+            html = render(of, page, fragment=True)
+            assert ("you need the right to trigger the DAG sysbench_local" in html) == told
+
+
+def test_a_plan_does_not_begin_with_a_campaign_that_it_cannot_repeat(measured: Measured) -> None:
+    """One of another report type, or none that the reader may see: the fault is said."""
+    measured.after(SLOWER)
+    site = Site(measured.here.home, measured.store, load("en"), datetime(2024, 6, 1, tzinfo=UTC))
+    for asked, said in (
+        ({"report": ["tpcc_local"], "like": ["c1"]}, "it is no campaign of tpcc_local"),
+        ({"report": ["sysbench_local"], "like": ["c9"]}, "c9"),
+    ):
+        (fault,) = plan.figures(site, asked).values["figures"].faults
+        assert said in fault
+
+
+def test_the_plan_opens_on_the_report_type_measured_last(measured: Measured) -> None:
+    """Not on the first by its name."""
+    site = Site(measured.here.home, measured.store, load("en"), datetime(2024, 6, 1, tzinfo=UTC))
+    assert plan.report_of(site, {}) != "sysbench_local_single"
+    measured.use("sysbench_local_single")
+    measured.after()
+    assert plan.report_of(site, {}) == "sysbench_local_single"
