@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from benchlab.language import message
 from benchlab.report.formats import json_text
@@ -24,7 +24,6 @@ from benchlab.results.records import CampaignSummary
 from benchlab.site import next_steps
 from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
 from benchlab.studies.long_view import text as long_view
-from benchlab.studies.next_steps import NextStep as StudiedStep
 
 FORMAT = 1
 
@@ -200,12 +199,7 @@ class NextStep(_Model):
     dollars: float | None
     rents: bool
     most_campaigns: int | None
-    why_not: tuple[str, ...]
-
-    @classmethod
-    def of(cls, one: StudiedStep) -> NextStep:
-        """As it was planned."""
-        return cls(**{**vars(one), "why_not": tuple(map(str, one.why_not))})
+    why_not: tuple[Annotated[str, BeforeValidator(str)], ...]
 
 
 class OneCampaign(Document):
@@ -490,6 +484,7 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
     record = page.values["campaign"]
     report = page.values["report"]
     failure = site.store.failure(record.id)
+    steps = next_steps.of_campaign(site, record, report.comparison)
     return OneCampaign(
         **head,
         id=record.id,
@@ -498,7 +493,7 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
         later=page.values["later"],
         failure=site.language.texts(failure.lines) if failure else (),
         report=json_text.to_json(record, report.comparison, report.results, report.causes),
-        next_steps=tuple(map(NextStep.of, next_steps.of_campaign(site, record, report.comparison))),
+        next_steps=tuple(map(NextStep.model_validate, steps)),
     )
 
 

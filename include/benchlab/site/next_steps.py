@@ -14,6 +14,7 @@ from benchlab.analysis.verdict.compare import Comparison
 from benchlab.language import Language
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import Numbers
+from benchlab.plan import versions
 from benchlab.results.records import Campaign
 from benchlab.site.page import Page, Row, Site
 from benchlab.site.trial import campaign_of
@@ -37,8 +38,7 @@ def next_steps(site: Site, campaign: str) -> Page:
         "may_not": bool(site.starts_at) and not site.may_change,
         "dag": record.plan.report,
     }
-    title = site.language.say("next-steps")
-    place = f"campaigns/{record.id}/"
+    place, title = f"campaigns/{record.id}/", site.language.say("next-steps")
     return Page(place, "campaigns/", title, "next-steps.html.j2", values)
 
 
@@ -49,29 +49,29 @@ def of_campaign(site: Site, record: Campaign, comparison: Comparison) -> Sequenc
 
 def rows(record: Campaign, steps: Sequence[NextStep], language: Language) -> list[Row]:
     """What is said of each step, and the query by which the page Plan opens with it."""
-    found = []
+    found: list[Row] = []
+    labels = dict.fromkeys(side.label for side in record.plan.sides.values())
+    first, *_, last = sorted(labels, key=versions.order) * 2
+    own = {"report": record.plan.report, LIKE: record.id}
     for step in steps:
-        names = [*map(title_of, step.workloads)] if step.kind != "again" else []
-        sides = record.plan.sides
+        opens = step.fields is not None and not step.why_not
         about = language.say(
             f"next-{step.kind}-about",
-            workloads=items(names, language),
+            workloads=items(map(title_of, step.workloads), language),
             rounds=int(step.changes.get("rounds", record.plan.rounds)),
             deployments=int(step.changes.get("deployments", record.plan.deployments)),
-            versions=items(sorted({side.label for side in sides.values()}), language),
+            versions=items(labels, language),
+            first=first,
+            last=last,
             campaigns=step.most_campaigns or 1,
         )
-        own = {"report": record.plan.report, LIKE: record.id}
         found.append(
             {
-                "kind": step.kind,
                 "title": language.say(f"next-{step.kind}"),
                 "about": about,
                 "cost": cost(step, language),
                 "why_not": language.texts(step.why_not),
-                "query": urlencode({**own, **step.fields}, True)
-                if step.fields is not None and not step.why_not
-                else "",
+                "query": urlencode({**own, **(step.fields or {})}, True) if opens else "",
                 "command": step.command,
             }
         )

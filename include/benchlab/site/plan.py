@@ -103,14 +103,10 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
 
 
 def _base(site: Site, asked: Asked, spec: ReportSpec) -> tuple[dict[str, Any], ReportSpec]:
-    """What a form changes from the start, which is what a campaign had that it names.
-
-    Returns:
-        The fields in which that campaign differs from the report type, and the report type with
-        these.
+    """The fields of the campaign that a form begins with, and the report type with these.
 
     Raises:
-        SpecError: the form cannot begin with this campaign.
+        SpecError: it cannot begin with this campaign.
     """
     if not (named := _one(asked, LIKE)):
         return {}, spec
@@ -248,9 +244,7 @@ def _form(site: Site, asked: Asked) -> Row | None:
         "text": text | {side: _one(asked, side) or base.get(side, "") for side in SIDES},
         "numbers": numbers,
         "like": _one(asked, LIKE) if base else "",
-        "diagnose": (_one(asked, "diagnose") or spec.diagnose)
-        if compares and can.administers
-        else "",
+        "diagnose": compares and can.administers and (_one(asked, "diagnose") or spec.diagnose),
         "own": {side: _own(spec, side) for side in spec.measured_sides},
         "workloads": tuple(asked.get("workloads", ())) or spec.as_written,
         "offered": tuple(w for w in of_client if of_client[w] is of_client[spec.workloads[0]]),

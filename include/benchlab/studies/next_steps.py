@@ -45,9 +45,7 @@ class NextStep:
     Attributes:
         workloads: those that it is about; empty: all.
         changes: the fields in which it differs from the report type's file.
-        command: that does it.
-        fields: those of ``changes`` that make it differ from the campaign; what a form is filled
-            with. None where no form starts it.
+        fields: those in which it differs from the campaign; None where no form starts it.
         minutes: in total; None where it cannot be planned.
         dollars: in total; None where nothing is rented, or a price is missing.
         rents: whether it costs money.
@@ -76,10 +74,6 @@ def next_steps(
         ``next_steps(comparisons, campaign, outcome.comparison, today)[0].command`` is
         ``benchlab run sysbench_local --set baseline=10.2.11``.
 
-    Args:
-        comparison: of the campaign.
-        today: the day as of which it would be planned.
-
     Raises:
         StoreError: the store cannot be read.
     """
@@ -101,12 +95,7 @@ def next_steps(
 
 @dataclass(frozen=True)
 class _After:
-    """The steps after one campaign.
-
-    Attributes:
-        file: its report type as its file has it now.
-        base: the fields with which that measures the same again.
-    """
+    """The steps after one campaign; ``base``: the fields with which ``file`` measures it again."""
 
     home: Home
     store: Store
@@ -115,13 +104,11 @@ class _After:
     base: Mapping[str, Any]
     today: date
 
-    def planned(
-        self, kind: Kind, workloads: tuple[str, ...], fields: Mapping[str, Any]
-    ) -> NextStep:
+    def planned(self, kind: Kind, about: Sequence[str], fields: Mapping[str, Any]) -> NextStep:
         """A campaign with changed fields; if it is to diagnose, with the time of that."""
         changes = {**self.base, **fields}
         command = shlex.join(overrides.running(self.file.report, changes))
-        step = NextStep(kind, workloads, changes, command, fields)
+        step = NextStep(kind, tuple(about), changes, command, fields)
         try:
             spec = overrides.override(self.file, changes)
             resolver = Resolver(self.home, self.store, asks=Asks.NOBODY)
@@ -140,7 +127,8 @@ class _After:
         """
         spec = self.campaign.report_type
         twice = {"rounds": max(2 * spec.rounds, 2 * LEAST_ROUNDS)}
-        wanted = {one.name: _needed(one) or twice for one in undecided if _would_help(one)}
+        needed = {one.name: _needed(one) or twice for one in undecided}
+        wanted = {name: of for name, of in needed.items() if "none" not in of}
         if not wanted or spec.design == "watch":
             return
         each = spec.rounds // spec.deployments
@@ -150,21 +138,19 @@ class _After:
             deployments = max(deployments, math.ceil(rounds / each))
             rounds = deployments * each
         fields: dict[str, Any] = {"rounds": rounds, "deployments": deployments}
-        workloads = tuple(name for name in spec.as_written if name in wanted)
+        workloads = [name for name in spec.as_written if name in wanted]
         if len(workloads) < len(spec.as_written):
-            fields["workloads"] = [*workloads]
+            fields["workloads"] = workloads
         yield self.planned("rounds", workloads, fields)
 
     def diagnosed(self, changed: Sequence[str]) -> Iterator[NextStep]:
         """The changed workloads again, with diagnosis; only those that were not looked at."""
         known = diagnosis.found(self.campaign.environment)
-        unseen = tuple(one for one in changed if known is None or not known.found.get(one))
+        unseen = [one for one in changed if known is None or not known.found.get(one)]
         if unseen and self.campaign.plan.can.administers:
-            yield self.planned("diagnose", unseen, {"workloads": [*unseen], "diagnose": "always"})
+            yield self.planned("diagnose", unseen, {"workloads": unseen, "diagnose": "always"})
 
-    def bisected(
-        self, comparisons: Comparisons, changed: Sequence[WorkloadComparison]
-    ) -> Iterator[NextStep]:
+    def bisected(self, of: Comparisons, changed: list[WorkloadComparison]) -> Iterator[NextStep]:
         """The search for the release that brought the clearest change, regressions first."""
         plan = self.campaign.plan
         if not changed or not (plan.can.deploys and plan.can.chooses_version):
@@ -176,13 +162,12 @@ class _After:
         words += ["--workload", worst.name, *overrides.running("", others)[3:]]
         try:
             spec = overrides.override(self.file, others)
-            search = Bisection.open(
-                self.home, self.store, spec, good, bad, worst.name, asks=Asks.NOBODY
-            )
+            known = self.home, self.store, spec, good, bad, worst.name
+            search = Bisection.open(*known, asks=Asks.NOBODY)
             if len(search.way.releases) <= len(SIDES):
                 return  # the report itself names the release
-            search.look_from(comparisons.compared(self.campaign))
-        except SpecError:  # such as of sides with parameters of their own
+            search.look_from(of.compared(self.campaign))
+        except SpecError:  # such as of sides with parameters of their own, or for its cost
             return
         if isinstance(search.reached, Next) and search.plan is not None:
             most = search.reached.at_most
@@ -190,24 +175,14 @@ class _After:
             yield replace(step, most_campaigns=most, **_cost_of(search.plan, most))
 
 
-def _undecidable(one: WorkloadComparison) -> Mapping[str, Any] | None:
-    """What would decide a workload, as its report says: ``unit`` and ``count``; None: nothing."""
-    said = (
-        dict(why.values)
-        for why in one.reasons
-        if isinstance(why, Message) and why.id == UNDECIDABLE
-    )
-    return next(said, None)
-
-
-def _would_help(one: WorkloadComparison) -> bool:
-    found = _undecidable(one)
-    return found is None or found["unit"] != "none"
-
-
 def _needed(one: WorkloadComparison) -> dict[str, int]:
-    found = _undecidable(one)
-    return {str(found["unit"]): int(found["count"])} if found else {}
+    """What would decide a workload, as its report says, by unit: ``rounds``, ``deployments``.
+
+    Empty if it does not say; ``none`` if more would not help.
+    """
+    said = (why for why in one.reasons if isinstance(why, Message) and why.id == UNDECIDABLE)
+    values = (dict(why.values) for why in said)
+    return {str(of["unit"]): int(str(of["count"])) for of in values}
 
 
 def _cost_of(plan: Plan, times: int, more: float = 0.0) -> dict[str, Any]:

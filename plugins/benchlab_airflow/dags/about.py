@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from benchlab import home, targets
 from benchlab.campaign.resolving import Asks, Resolver
@@ -23,31 +22,17 @@ _WHAT_TO_DO = (
 )
 
 
-class BeforeTheClick(NamedTuple):
-    """What to know before triggering a run, as lists in Markdown.
+def before_the_click(spec: ReportSpec) -> tuple[str, str]:
+    """What to know before triggering a run, as lists in Markdown: for the DAG's page, and the form.
 
-    Attributes:
-        page: for the DAG's page, with what a run takes that changes nothing in the form.
-        form: for the form. Airflow cannot show there what the values take that are filled in.
-    """
-
-    page: str
-    form: str
-
-
-def before_the_click(spec: ReportSpec) -> BeforeTheClick:
-    """Time, cost, approval and schedule of a report type's runs.
-
-    Example:
-        ``before_the_click(report_type).form`` leads to the page Plan.
+    The page says what a run takes that changes no field. Airflow's form cannot follow what is
+    filled in, so it leads to the page Plan instead.
     """
     takes, *more = _time_and_price(spec)
-    own = f"What your values take, and what they find: [Plan]({plan_page(spec.report)})"
-    page, form = (
-        "\n".join(f"- {said}" for said in (first, *more, *_schedule(spec)))
-        for first in (takes, own)
-    )
-    return BeforeTheClick(page, form)
+    leads = f"What your values take, and what they find: [Plan]({plan_page(spec.report)})"
+    rest = (*more, *_schedule(spec))
+    page, form = ("\n".join(f"- {said}" for said in (one, *rest)) for one in (takes, leads))
+    return page, form
 
 
 def page(spec: ReportSpec, before_the_click: str) -> str:

@@ -73,13 +73,10 @@ def refusal(dag_id: str, body: bytes) -> str | None:
         return None
     try:
         report_type = report_types.load(path)
-    except SpecError as fault:
-        return str(fault)
-    try:
         asked = trigger_form.chosen(report_type, params)
         planning.refuse_undecided(here, asked, connections.access())
     except SpecError as fault:
-        return trigger_form.titled(report_type, str(fault))
+        return trigger_form.titled(path, str(fault))
     return None
 
 

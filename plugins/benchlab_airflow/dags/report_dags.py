@@ -42,14 +42,14 @@ def build_all(
         try:
             spec = report_types.load(path)
             if asked in (None, spec.report):
-                known = about.before_the_click(spec)  # it makes a plan
+                on_page, on_form = about.before_the_click(spec)  # it makes a plan
                 parts = (
-                    about.page(spec, known.page),
+                    about.page(spec, on_page),
                     doc_md,
                     by_the_calendar if spec.schedule else "",
                     (on_target or {}).get(spec.target),
                 )
-                yield flow.build(spec, path, "\n\n".join(filter(None, parts)), known.form)
+                yield flow.build(spec, path, "\n\n".join(filter(None, parts)), on_form)
         except BenchlabError as error:
             yield from _broken(path, str(error), doc_md)
         except Exception as error:  # noqa: BLE001 - whatever one file raises, the others stay
@@ -65,8 +65,8 @@ def _broken(path: Path, fault: str, doc_md: str | None) -> Iterator[DAG]:
             # Without its schedule: each run would fail.
             unscheduled = spec.model_copy(update={"schedule": None})
             told = f"Nothing new can be started by it:\n\n```\n{fault}\n```\n\n{doc_md or ''}"
-            known = about.before_the_click(unscheduled)
-            yield flow.build(unscheduled, path, told, known.form, check_topology=False)
+            _, on_form = about.before_the_click(unscheduled)
+            yield flow.build(unscheduled, path, told, on_form, check_topology=False)
         except Exception:
             log.exception("%s: the DAG of its earlier campaigns cannot be made either", path)
 

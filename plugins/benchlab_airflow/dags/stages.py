@@ -141,8 +141,12 @@ def plan(report_file: str) -> list[str]:
     context = get_current_context()
     run, campaign = context["dag_run"], campaign_id(context)
     named, file = context["params"].get("campaign"), Path(report_file)
-    titled = functools.partial(_titled, file)
-    with _final_errors(*_UNFIT, titled=titled), _saying(file), _skipped_without_campaign(context):
+    titled = functools.partial(trigger_form.titled, file)
+    with (
+        _final_errors(*_UNFIT, titled=titled),
+        _saying(file, titled),
+        _skipped_without_campaign(context),
+    ):
         if named and calendar_runs.by_calendar(run):
             raise SpecError(
                 f"campaign: {campaign}: each run of a backfill has a campaign of its own; leave it "
@@ -615,7 +619,7 @@ def _ended(error: BaseException) -> BaseException:
 
 
 @contextlib.contextmanager
-def _saying(report_file: Path) -> Iterator[None]:
+def _saying(report_file: Path, titled: Callable[[str], str]) -> Iterator[None]:
     """Record why there is no plan, in the report type's language if its file can be read."""
     from benchlab.campaign import report_types
 
@@ -625,18 +629,8 @@ def _saying(report_file: Path) -> Iterator[None]:
         language = REFERENCE
         with contextlib.suppress(SpecError):  # then the file is at fault
             language = report_types.load(report_file).languages[0]
-        _tell(_ended(error), language, functools.partial(_titled, report_file))
+        _tell(_ended(error), language, titled)
         raise
-
-
-def _titled(report_file: Path, said: str) -> str:
-    """Faults with the titles that the form has for their fields."""
-    from benchlab.campaign import report_types
-    from benchlab_airflow.dags import trigger_form
-
-    with contextlib.suppress(SpecError):  # then the file is at fault
-        return trigger_form.titled(report_types.load(report_file), said)
-    return said
 
 
 def _tell(error: BaseException, code: str, titled: Callable[[str], str] = str) -> None:

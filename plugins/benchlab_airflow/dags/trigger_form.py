@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from airflow.sdk import Param
@@ -213,17 +214,18 @@ def _chosen(report_type: ReportSpec, params: Mapping[str, Any], *, own_command: 
     return made
 
 
-def titled(report_type: ReportSpec, said: str) -> str:
-    """Faults, a line each, with the title of the field that each is about before its key.
+def titled(report_file: Path, said: str) -> str:
+    """Faults, a line each, with the title that the form has for the field before its key.
 
     Example:
-        ``titled(report_type, "deployments: 9 of each side ...")`` begins with ``Deployments (``.
+        ``titled(report_file, "deployments: 9 of each side ...")`` begins with ``Deployments (``.
     """
-    titles = {
-        key: param.schema["title"]
-        for name, param in form(report_type).items()
-        for key in (name, _NESTED.get(name, name))
-    }
+    try:
+        fields = form(report_types.load(report_file))
+    except SpecError:  # the file is at fault
+        return said
+    names = {key: name for name in fields for key in (name, _NESTED.get(name, name))}
+    titles = {key: fields[name].schema["title"] for key, name in names.items()}
     return "\n".join(with_title(line, titles) for line in said.splitlines())
 
 

@@ -48,7 +48,7 @@ class Measured:
         self, change: dict[str, float] | None = None, noise: float = 0.001, **fields: Any
     ) -> dict[str, NextStep]:
         """The steps after a campaign that finds a change, by kind."""
-        versions = {side: VERSIONS[side] for side in self.file.measured_sides}
+        versions: dict[str, Any] = {one: VERSIONS[one] for one in self.file.measured_sides}
         spec = override(self.file, {**versions, **fields})
         made = campaigns.begin(self.here.home, self.store, spec).campaign
         for result in campaigns.results_of(made.plan, campaigns.known_change(change or {}, noise)):

@@ -1763,10 +1763,7 @@ next-rounds-about = { $rounds } rounds in { $deployments ->
 next-diagnose = Diagnose
 next-diagnose-about = { $workloads } again, with a closer look at the servers: statements, plans, functions
 next-bisect = Bisect
-next-bisect-about = which release between { $versions } changed { $workloads }: { $campaigns ->
-    [one] one campaign
-   *[other] up to { $campaigns } campaigns
-}, from the command line
+next-bisect-about = which release after { $first }, up to { $last }, changed { $workloads }; at most { $campaigns } campaigns, from the command line
 next-takes = { $duration }, { $price }
 next-may-not = Everybody may look at these plans. To start one, you need the right to trigger the DAG { $dag }, which Airflow's roles User, Op and Admin have.
 

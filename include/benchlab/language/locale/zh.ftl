@@ -1638,11 +1638,11 @@ next-steps = 下一步
 next-again = 再次测量
 next-again-about = { $versions }，与本次测试活动相同
 next-rounds = 增加轮数
-next-rounds-about = 每一方部署 { $deployments } 次、共 { $rounds } 轮，应能对{ $workloads }得出结论
+next-rounds-about = 每一方部署 { $deployments } 次、共 { $rounds } 轮，应能对 { $workloads } 得出结论
 next-diagnose = 诊断
-next-diagnose-about = 再次测量{ $workloads }，并进一步观察服务器：语句、执行计划、函数
+next-diagnose-about = 再次测量 { $workloads }，并进一步观察服务器：语句、执行计划、函数
 next-bisect = 二分查找
-next-bisect-about = 查找 { $versions } 之间是哪个版本改变了{ $workloads }：最多 { $campaigns } 次测试活动，从命令行运行
+next-bisect-about = 查找 { $first } 之后、直到 { $last } 为止，是哪个版本改变了 { $workloads }：最多 { $campaigns } 次测试活动，从命令行运行
 next-takes = { $duration }，{ $price }
 next-may-not = 任何人都可以查看这些计划。要启动其中一个，需要触发 DAG { $dag } 的权限；Airflow 的角色 User、Op 和 Admin 具有该权限。
 
