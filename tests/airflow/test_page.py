@@ -389,7 +389,7 @@ def test_what_is_wrong_is_said_in_the_frame_of_the_site(answers: Answers) -> Non
     assert "nowhere/：没有此页面" in answers.text("nowhere zh")
     assert answers.status("no workload") == 404
     assert "<script>" not in answers.text("no workload")
-    assert "rounds: &#39;x&#39; is not a whole number" in answers.text("plan")
+    assert "Rounds (rounds): &#39;x&#39; is not a whole number" in answers.text("plan")
     assert answers.status("run") == 200
     assert "has no campaign" in answers.text("run")
     assert answers.header("style", "content-type").startswith("text/css")

@@ -13,6 +13,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from benchlab.campaign import report_types
+from benchlab.campaign.overrides import override
 from tests.browser.conftest import (
     CAMPAIGN,
     DAG,
@@ -23,7 +25,7 @@ from tests.browser.conftest import (
     log_in,
     shown,
 )
-from tests.builders import team
+from tests.builders import campaigns, team, weekly
 from tests.builders.weekly import POINT, REPORT
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js")
@@ -140,7 +142,7 @@ def test_a_plan_is_filled_in_and_started(page: Page) -> None:
     expect(figures).to_contain_text("The DAG is paused in Airflow")
     rounds = site.get_by_label("Rounds", exact=True)
     rounds.fill("0")
-    expect(figures).to_contain_text("rounds: 0 is less than 1")
+    expect(figures).to_contain_text("Rounds (rounds): 0 is less than 1")
     rounds.fill("7")
     expect(figures).to_contain_text(f"benchlab run {dag} --set rounds=7")
 
@@ -158,6 +160,41 @@ def test_a_plan_is_filled_in_and_started(page: Page) -> None:
     page.wait_for_url(f"**/dags/{dag}/runs/**")
     begun = page.request.get(f"/api/v2/dags/{dag}/dagRuns").json()["dag_runs"]
     assert [(run["state"], run["conf"]) for run in begun] == [("queued", {"rounds": 7})]
+
+
+def test_the_next_step_opens_the_plan_filled_in(
+    browser: Browser, page: Page, airflow: Airflow
+) -> None:
+    """With the campaign's fields and what the step changes; who may not start it is told."""
+    with weekly.installation(airflow.machine.here.root) as weeks:
+        file = report_types.load(report_types.find_report(weeks.home, DAG))
+        versions = {"baseline": "10.2.11", "candidate": "10.11.5", "seconds": 7}
+        spec = override(file, {**versions, "rounds": 4, "deployments": 2})
+        made = campaigns.begin(weeks.home, weeks.store, spec, "slower").campaign
+        slower = campaigns.known_change({"oltp_update_index": -0.3}, noise=0.001)
+        for result in campaigns.results_of(made.plan, slower):
+            weeks.store.add_trial(made.id, result)
+        weeks.store.finish(made.id, "complete")
+    page.goto("/plugin/benchmarks/benchmarks/campaigns/slower/")
+    site = shown(page, "Benchlab")
+    steps = site.locator("#next")
+    expect(steps).to_contain_text("nothing is rented")
+    steps.get_by_role("link", name="Diagnose").click()
+    expect(site.get_by_label("Seconds per trial")).to_have_value("7")
+    expect(site.get_by_label("Diagnosis")).to_have_value("always")
+    expect(site.get_by_label("Update Index")).to_be_checked()
+    expect(site.get_by_label("Point Select")).not_to_be_checked()
+    figures = site.locator("#figures")
+    expect(figures).to_contain_text("--set workloads=oltp_update_index --set diagnose=always")
+    expect(site.get_by_role("button", name="Start this")).to_be_enabled()
+    site.get_by_label("Rounds", exact=True).fill("8")
+    expect(figures).to_contain_text("--set rounds=8")
+    expect(figures).to_contain_text("--set baseline=10.2.11")
+    with browser.new_context(base_url=airflow.url) as context:
+        viewer = context.new_page()
+        viewer.goto("/benchmarks/campaigns/slower/")
+        log_in(viewer, airflow, VIEWER)
+        expect(viewer.locator("#next")).to_contain_text(f"trigger the DAG {DAG}")
 
 
 def test_a_published_plan_fills_the_form(page: Page) -> None:
