@@ -46,6 +46,7 @@ async function refresh(part) {
         }
         part.replaceWith(next);
         showLocalTimes(next);
+        next.querySelectorAll(".scroll, pre").forEach((wide) => scrolled.observe(wide));
         part = next;
       }
     } catch (error) {
