@@ -13,12 +13,13 @@ from urllib.parse import parse_qs
 import pytest
 
 from benchlab.campaign import report_types
-from benchlab.campaign.overrides import override, parse_assignments
+from benchlab.campaign.overrides import as_measured, override, parse_assignments
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.language import load
 from benchlab.plan.plan import make
 from benchlab.plan.resolved import Request
 from benchlab.plan.steps import diagnosis_minutes
+from benchlab.results import redaction
 from benchlab.results.store import Store
 from benchlab.site import next_steps as site_steps
 from benchlab.site import plan
@@ -195,3 +196,12 @@ def test_the_plan_opens_on_the_report_type_measured_last(measured: Measured) -> 
     measured.use("sysbench_local_single")
     measured.after()
     assert plan.report_of(site, {}) == "sysbench_local_single"
+
+
+def test_a_secret_is_never_a_field_that_is_taken_over(measured: Measured) -> None:
+    """What stands for it on pages would be set on the servers."""
+    secret = {"engines.mariadb.parameters.report_password": "hunter22"}
+    spec = override(measured.file, {**VERSIONS, **secret})
+    begun = campaigns.begin(measured.here.home, measured.store, spec).campaign
+    assert as_measured(measured.here.home, begun) is not None
+    assert as_measured(measured.here.home, redaction.of_campaign(begun)) is None
