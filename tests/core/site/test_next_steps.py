@@ -200,7 +200,7 @@ def test_the_plan_opens_on_the_report_type_measured_last(measured: Measured) -> 
 
 def test_a_secret_is_never_a_field_that_is_taken_over(measured: Measured) -> None:
     """What stands for it on pages would be set on the servers."""
-    secret = {"engines.mariadb.parameters.report_password": "hunter22"}
+    secret = {"engines.mariadb.parameters.my_token": "hunter22"}
     spec = override(measured.file, {**VERSIONS, **secret})
     begun = campaigns.begin(measured.here.home, measured.store, spec).campaign
     assert as_measured(measured.here.home, begun) is not None
