@@ -159,7 +159,6 @@ class Figures:
         asks: whether mirrors or servers are still being asked, so that figures may change soon.
         steps: pairs of a step and its duration.
         command: the command line that runs it.
-        may_not: the DAG that the reader may not trigger; empty where nothing is started from here.
         undecided: lines on why a run would be refused now; none can be started then.
         start, conf: the address that starts a run when posted to, and the values of its form; empty
             if none can be started.
@@ -173,7 +172,6 @@ class Figures:
     asks: bool = False
     steps: tuple[tuple[str, str], ...] = ()
     command: str = ""
-    may_not: str = ""
     undecided: tuple[str, ...] = ()
     start: str = ""
     conf: str = ""
@@ -244,6 +242,7 @@ def _form(site: Site, asked: Asked) -> Row | None:
         "text": text | {side: _one(asked, side) or base.get(side, "") for side in SIDES},
         "numbers": numbers,
         "like": _one(asked, LIKE) if base else "",
+        "may_not": spec.report if site.starts_at and not site.may_change else "",
         "diagnose": compares and can.administers and (_one(asked, "diagnose") or spec.diagnose),
         "own": {side: _own(spec, side) for side in spec.measured_sides},
         "workloads": tuple(asked.get("workloads", ())) or spec.as_written,
@@ -297,7 +296,6 @@ def _figures(site: Site, asked: Asked) -> Figures:
             for step in made.steps
         ),
         command=shlex.join(overrides.running(name, changes)),
-        may_not=spec.report if site.starts_at and not site.may_change else "",
         undecided=_lines(resolved.undecided, language),
         start=site.starts_at.format(report=spec.report) if starts else "",
         conf=json.dumps(_conf(name, spec, changes)) if starts else "",
