@@ -89,8 +89,7 @@ def list_campaigns(
     if verdict is not None and verdict not in get_args(Verdict):
         known = ", ".join(get_args(Verdict))
         raise SpecError(f"--verdict {verdict!r}: there is no such verdict; known: {known}")
-    words = {"report": report, "version": version, "verdict": verdict, "tag": tag}
-    asked = campaigns.Filter(**{name: word or "" for name, word in words.items()}, since=since)
+    asked = campaigns.Filter(report or "", version or "", verdict or "", tag=tag or "", since=since)
     with opened() as site:
         page = campaigns.campaigns(site, asked, limit or max(1, site.store.listing.count()))
         if as_json:

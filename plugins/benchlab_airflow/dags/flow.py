@@ -30,8 +30,9 @@ from benchlab import home, targets, workloads
 from benchlab.campaign import state
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
+from benchlab.report.formats.plan_text import description
 from benchlab_airflow.calendar import timetables
-from benchlab_airflow.dags import about, queues, stages, trigger_form
+from benchlab_airflow.dags import queues, stages, trigger_form
 from benchlab_airflow.dags.retrying import RETRIES, Again
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators.approval import CampaignApproval
@@ -154,7 +155,7 @@ def _dag(spec: ReportSpec, doc_md: str, queue: str) -> DAG:
         dag_id=spec.report,
         # Airflow's search covers only this name.
         dag_display_name=f"{spec.report}: {spec.title}",
-        description=about.description(spec),
+        description=description(spec),
         doc_md=doc_md,
         schedule=timetables.timetable_of(home.find(), spec),
         # The timetable decides which past moments are run; Airflow would run all of them.
