@@ -7,7 +7,7 @@ differently: everything kept before is then computed again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -49,7 +49,7 @@ def validated(part: str, adapter: TypeAdapter[T]) -> Form[T]:
 def _rounds_to_json(workloads: Sequence[Rounds]) -> list[dict[str, Any]]:
     return [
         {
-            **vars(rounds),
+            **{one.name: getattr(rounds, one.name) for one in fields(rounds)},
             "metrics": [vars(metric) for metric in rounds.metrics],
             "rounds": list(rounds.rounds),
             "values": {metric: array.tolist() for metric, array in rounds.values.items()},

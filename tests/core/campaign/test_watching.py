@@ -578,7 +578,7 @@ def test_a_plan_says_how_likely_it_tells_a_loss(mondays: Mondays, here: Here) ->
     assert (len(first.campaigns), len(later.campaigns)) == (1, 13)
     assert 0 < first.told.now < later.told.now < later.told.soon <= 100
     (line,) = plan_lines(later, mondays.store.campaign("week-01").plan)
-    assert line.startswith("sensitivity, by the noise of 13 campaigns: a loss of 5% is told")
+    assert line.startswith("sensitivity, by the noise of 13 campaigns: a loss of 5% is detected")
 
 
 def test_the_long_view_goes_through_the_weeks(mondays: Mondays) -> None:

@@ -40,7 +40,7 @@ from tests.core.report import (
     test_one_version,
 )
 
-STORED = Path(__file__).parents[2] / "golden" / "stored"
+STORED = Path(__file__).parents[2] / "golden" / "stored" / "1.0.0"
 Files = dict[str, bytes]
 Case = tuple[Campaign, Comparison, list[TrialResult]]
 
