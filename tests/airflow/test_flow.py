@@ -667,7 +667,10 @@ def test_a_faulty_form_is_refused_before_airflow_makes_a_run_of_it(
     assert "no host_key" in said[1]
     assert said[2:7] == ["None"] * 5
     assert "(baseline_connection): found 'benchlab_results'; allowed: `benchlab_cluster`" in said[7]
-    assert "connections.baseline: nowhere: the report type's file offers benchlab_clus" in said[8]
+    assert (
+        "Connection (connections.baseline): nowhere: the report type's file offers benchlab_clus"
+        in said[8]
+    )
 
 
 # Airflow's whole app, asked by an admin.

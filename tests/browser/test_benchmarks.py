@@ -189,7 +189,7 @@ def test_the_next_step_opens_the_plan_filled_in(
     expect(site.get_by_role("button", name="Start this")).to_be_enabled()
     site.get_by_label("Rounds", exact=True).fill("8")
     expect(figures).to_contain_text("--set rounds=8")
-    expect(figures).to_contain_text("--set baseline=10.2.11")
+    expect(figures).to_contain_text("10.11.5 vs. 10.2.11")
     with browser.new_context(base_url=airflow.url) as context:
         viewer = context.new_page()
         viewer.goto("/benchmarks/campaigns/slower/")

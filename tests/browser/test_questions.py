@@ -149,12 +149,13 @@ def test_two_versions_are_compared_over_all_workloads(reader: Reader) -> None:
 
 
 def test_a_table_is_taken_along_for_a_pull_request(reader: Reader) -> None:
-    """As Markdown, out of the page that shows it."""
+    """As Markdown, out of the page that shows it, below its answer."""
     reader.press(reader.link(NEWEST_PAIR))
     expect(reader.site.get_by_role("heading", level=1)).to_contain_text(NEWEST_PAIR)
     reader.press(reader.button("Copy as Markdown").first)
     expect(reader.site.get_by_text("Copied.")).to_be_visible()
     copied = reader.page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("| Workload | Metric | Change | 95% interval |")
+    assert copied.startswith("v8.5.7 is equivalent at Point Select")
+    assert "| Workload | Metric | Change | 95% interval |" in copied
     assert "| Point Select | TPS |" in copied
     assert reader.steps == 2
