@@ -114,6 +114,7 @@ def test_where_every_trial_is_marked_no_count_is_decided_and_the_report_says_why
         reasons = list(map(str, workload.beside[name].reasons))
         assert any(reason.startswith("12 trials are left out") for reason in reasons)
     assert len(answer.taken(report)) == len(DECIDED)
+    assert answer.taken_in_short(report) == "2 inconclusive"
     (said,) = answer.left_out(report)
     assert said.startswith("Insert: 12 trials are left out: gate auto_analyze failed")
     chinese = dataclasses.replace(report, language=load("zh"))
