@@ -73,7 +73,7 @@ def test_a_campaign_of_one_version_measures_it_and_has_no_verdict(machine: Machi
     assert [result.trial.id for result in trials] == [one.id for one in campaign.plan.trials]
     assert [result.reasons for result in trials] == [()] * 2
     assert list(campaign.facts) == ["baseline"]
-    assert "nothing is compared and there is no verdict" in " ".join(output.split())
+    assert "it was measured alone, so there is no verdict" in " ".join(output.split())
     page = (machine.here.reports / "one-version" / "report.html").read_text()
     assert "candidate" not in re.sub("<style>.*</style>", "", page, flags=re.DOTALL)
     with machine.store() as store:
@@ -560,5 +560,5 @@ def test_both_versions_are_sent_the_same_at_a_rate(machine: Machine) -> None:
     assert decided["arithmetic_mean_pct"] is None
     assert {"p50_ms", "p99_ms", "rows_read", "server_cpu"} <= decided.keys()
     assert "server_cpu" not in workloads["oltp_point_select"]
-    assert "Latencies at equal load" in " ".join(output.split())
+    assert "Point Select at 10 % p99 latency" in " ".join(output.split())
     assert machine.verified("at-rate").outcome == "holds"

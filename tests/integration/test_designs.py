@@ -44,7 +44,7 @@ def test_a_dag_measures_again_what_it_flags_and_nothing_else(machine: Machine) -
     assert found.outcome == "holds", found.lines()
     log = AirflowHome(machine.here.root).root / "logs" / "dag_id=watch_local"
     (screened,) = log.glob("run_id=*/task_id=confirm.screen/attempt=1.log")
-    said = f"flagged: {INDEX}, throughput" if is_flagged else "nothing is measured again"
+    said = f"flagged: {INDEX}, " if is_flagged else "nothing is measured again"
     assert said in screened.read_text()
     assert "learned from the campaigns before" in output
     assert machine.left_running(name) == []

@@ -18,6 +18,7 @@ from benchlab.plan.documents import flat, from_yaml
 from benchlab.plan.plan import needs_approval
 from benchlab.plan.report_type import MEASURED, SIDES, ReportSpec
 from benchlab.results.records import Campaign
+from benchlab.results.redaction import Redacted
 from benchlab.targets import fleet_files
 
 # Fields that a resumed campaign keeps, even if its file has changed.
@@ -151,15 +152,18 @@ def as_measured(home: Home, campaign: Campaign) -> dict[str, Any] | None:
     if spec is None or any(side.builds for side in plan.sides.values()):
         return None
     changed = _changed(spec, campaign)
+    sides = SIDES[:1] if campaign.report_type.sides == "same" else plan.sides
+    entry = spec.engines.get(plan.engine)
+    ours = {side: own for side in sides if (own := getattr(entry, side, None)) is not None}
     if plan.can.deploys and plan.can.chooses_version:
-        sides = SIDES[:1] if campaign.report_type.sides == "same" else plan.sides
-        own = spec.engines.get(plan.engine)
         named = {side: plan.sides[side].version for side in sides}
         changed |= {
             side: version
             for side, version in named.items()
-            if version != getattr(getattr(own, side, None), "version", None)
+            if side not in ours or version != ours[side].version
         }
+    if any(own.builds for side, own in ours.items() if side not in changed):
+        return None
     return None if _leaves_any(spec, changed, campaign) else changed
 
 
@@ -197,22 +201,23 @@ def _leaves_any(spec: ReportSpec, changes: Mapping[str, Any], campaign: Campaign
     if any("(redacted " in str(value) for value in changes.values()):
         return True  # a secret, of which the campaign as people see it has no value
     try:
-        return bool(_changed(override(spec, changes), campaign))
+        changed = override(spec, changes)
     except SpecError:
         return True
+    return bool(
+        _changed(changed, campaign)
+        or _fields(changed).keys() - _fields(campaign.report_type).keys()
+    )
 
 
 def _changed(spec: ReportSpec, campaign: Campaign) -> dict[str, Any]:
     """The fields that turn a report type into a campaign's, without what resuming keeps."""
     plan, wanted = campaign.plan, campaign.report_type
-    ours, theirs = (
-        flat(one.model_dump(mode="json", include={*MEASURED, "sides", "engine", "engines"}))
-        for one in (spec, wanted)
-    )
+    ours = _fields(spec)
     found = {
         name: value
-        for name, value in theirs.items()
-        if ours.get(name) != value and not _IS_PINNED.match(name)
+        for name, value in _fields(wanted).items()
+        if not _is_same(name, ours.get(name), value)
     }
     named = spec.engines.get(plan.engine)
     for side, planned in plan.sides.items():
@@ -220,6 +225,18 @@ def _changed(spec: ReportSpec, campaign: Campaign) -> dict[str, Any]:
         if own and own.is_resolved and own.version != planned.version and wanted.sides != "same":
             found[side] = planned.version
     return found
+
+
+def _fields(spec: ReportSpec) -> dict[str, Any]:
+    """What decides how a report type measures, by path."""
+    document = spec.model_dump(mode="json", include={*MEASURED, "sides", "engine", "engines"})
+    return {name: at for name, at in flat(document).items() if not _IS_PINNED.match(name)}
+
+
+def _is_same(name: str, ours: Any, theirs: Any) -> bool:
+    """Whether a field is as in a campaign, of which people may see a secret's place only."""
+    hidden = isinstance(theirs, str) and "(redacted " in theirs and ours is not None
+    return ours == theirs or (hidden and Redacted().document("", ours, (name,)) != ours)
 
 
 def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:

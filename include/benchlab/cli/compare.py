@@ -110,7 +110,7 @@ def compare(
         report = made.report(made.causes(site.store))
         said = opening.later(report, site.comparisons.later(made))
         if as_json:
-            values = {"campaign": made.campaign, "report": report, "later": said}
+            values = {"campaign": report.campaign, "report": report, "later": said}
             place, title = place_of(campaign) if campaign else PLACE, wording.title(report)
             print_document(site, Page(place, "campaigns/", title, "campaign.html.j2", values))
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import sys
 import textwrap
 from collections.abc import Iterator
 from typing import Annotated
@@ -77,8 +78,14 @@ def list_findings(
 
 
 def _print(line: str) -> None:
-    """Print a line; where it is wider than the terminal, it goes on below, indented."""
-    print(textwrap.fill(line, width(), subsequent_indent=" " * 6, break_on_hyphens=False))
+    """Print a line; one that is wider than a terminal goes on below, indented."""
+    if not sys.stdout.isatty():
+        print(line)
+        return
+    whole = textwrap.TextWrapper(
+        width(), subsequent_indent=" " * 6, break_on_hyphens=False, break_long_words=False
+    )
+    print(whole.fill(line))
 
 
 @_findings.command()

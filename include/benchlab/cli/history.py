@@ -61,10 +61,10 @@ def show_history(
         compared = made.all_compared(campaigns).values()
         found = history_text.history_of(workload, reports, compared)
         views = _long_views(campaigns, found.workload, made)
+        of = report or (_one_of([view.report for view in views]) if as_json else "")
         if picture is not None:
             history_text.write(found, picture, views)
         if as_json:
-            of = _one_of([view.report for view in views])
             print_document(site, history(site, of, found.workload))
             return
     print(history_text.render(found, width(), sys.stdout.isatty(), views), end="")

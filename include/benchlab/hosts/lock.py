@@ -116,9 +116,9 @@ class Holder:
             home's campaign of the same id is another campaign.
         driver: pid of the process that drives the campaign; None if a scheduler does.
         driver_started: in clock ticks since boot, the start time of that process, which
-            distinguishes it from a later one with the same pid; without a driver, the end of the
-            lease, which no step of the clock moves. (A field of its own would make the file
-            unreadable for an older Benchlab on the same machine.)
+            distinguishes it from a later one with the same pid; None without a driver.
+        ends: without a driver, the end of its lease in clock ticks since boot, which no step of the
+            clock moves; else None.
         boot: the kernel's boot id.
         since, until: when the lock was taken, and when its lease ends; seconds since the epoch.
         account: the file's owner if that is another account, which may have written anything into
@@ -132,6 +132,7 @@ class Holder:
     home: str
     driver: Annotated[int, Field(ge=1)] | None
     driver_started: int | None
+    ends: int | None
     boot: str
     since: _Seconds
     until: _Seconds
@@ -163,8 +164,7 @@ class Holder:
             # The clock does not matter: no suspend and no step of NTP may end a campaign.
             alive = _started(self.driver) == self.driver_started
             return None if alive else f"its process {self.driver} is gone"
-        ends = None if self.driver else self.driver_started
-        is_over = now > self.until if ends is None else ticks > ends
+        is_over = now > self.until if self.ends is None else ticks > self.ends
         return "its lease has run out" if is_over else None
 
 
@@ -274,12 +274,14 @@ class _Lock:
                     f"`benchlab give-back {campaign}` ends it"
                 )
             until = at[1] + lease_s
-            started = at[2] + _in_ticks(lease_s) if driver is None else _started(driver)
+            ends = at[2] + _in_ticks(lease_s) if driver is None else None
+            started = None if driver is None else _started(driver)
             if (
                 renewed
                 and renewed.driver == driver
                 and 0 <= until - renewed.until < _FRESH_S
-                and 0 <= (started or 0) - (renewed.driver_started or 0) < _in_ticks(_FRESH_S)
+                and started == renewed.driver_started
+                and 0 <= (ends or 0) - (renewed.ends or 0) < _in_ticks(_FRESH_S)
             ):
                 return None  # renewed by the trial before
             holder = Holder(
@@ -288,6 +290,7 @@ class _Lock:
                 home=home,
                 driver=driver,
                 driver_started=started,
+                ends=ends,
                 boot=at[0],
                 since=renewed.since if renewed else at[1],
                 until=until,

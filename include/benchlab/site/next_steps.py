@@ -64,6 +64,7 @@ def rows(record: Campaign, steps: Sequence[NextStep], language: Language) -> lis
             first=first,
             last=last,
             campaigns=step.most_campaigns or 1,
+            decides="yes" if step.decides else "no",
         )
         found.append(
             {

@@ -18,7 +18,7 @@ from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.plan.report_type import MEASURED, Side
-from benchlab.results.records import TWO_CAMPAIGNS, Campaign
+from benchlab.results.records import TWO_CAMPAIGNS, Campaign, TrialResult
 from benchlab.results.store import Store
 
 # Facts about the client and its machine that must be equal.
@@ -37,7 +37,7 @@ def compared(home: Home, store: Store, before: str, after: str) -> Outcome:
     faults = [*_faults(first), *_faults(second)]
     faults += [_differs(*one) for one in differences(first, second)]
     if first.ended_at is not None and second.started_at < first.ended_at:
-        faults.append(f"--before {before} was measured after --after {after}, or beside it")
+        faults.append(f"--before {before} was measured after --after {after}, or at the same time")
     if faults:
         raise SpecError("\n".join(faults))
     return together(Comparer(home, store), first, second)
@@ -51,8 +51,9 @@ def together(
 ) -> Outcome:
     """Compare a side of one campaign with a side of a later one that was measured alike.
 
-    What was measured again in one of them was not in the other one, so that only the trials count
-    that each of them uses itself.
+    Of each, the trials count that it uses itself. A block that one of them measured again may be
+    the first attempt of the other one, so that these trials are one attempt after all that are not
+    used.
 
     Args:
         sides: one of each.
@@ -61,12 +62,17 @@ def together(
         "baseline": (first, sides[0]),
         "candidate": (second, sides[1]),
     }
-    trials = [
-        replace(result, trial=replace(result.trial, side=side), attempt=1)
-        for side, (campaign, own) in both.items()
-        for result in usable_trials(campaign.plan, comparer.store.trials(campaign.id))[0]
-        if result.trial.side == own
-    ]
+    used, others = list[TrialResult](), list[TrialResult]()
+    for side, (campaign, own) in both.items():
+        results = comparer.store.trials(campaign.id)
+        taken = {id(one) for one in usable_trials(campaign.plan, results)[0]}
+        for one in (one for one in results if one.trial.side == own):
+            result = replace(one, trial=replace(one.trial, side=side))
+            (used if id(one) in taken else others).append(result)
+    before = dict[tuple[int, str], int]()
+    for one in others:
+        before[one.trial.pair] = max(one.attempt, before.get(one.trial.pair, 0))
+    trials = [*others, *(replace(one, attempt=before.get(one.trial.pair, 0) + 1) for one in used)]
     planned = [
         replace(trial, side=side)
         for side, (campaign, own) in both.items()

@@ -13,21 +13,21 @@ from datetime import date
 from typing import Any, Literal
 
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
-from benchlab.analysis.verdict.decision import UNDECIDABLE
+from benchlab.analysis.verdict.decision import TOO_COARSE, UNDECIDABLE
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.resolving import Asks, Resolver
-from benchlab.errors import BenchlabError, SpecError, StoreError
+from benchlab.errors import BenchlabError, SpecError, StoreError, UnavailableError
 from benchlab.home import Home
 from benchlab.language import Message, Said
 from benchlab.plan import versions
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan, make
-from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.report_type import MAX_DEPLOYMENTS, SIDES, ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.plan.steps import diagnosis_minutes
 from benchlab.results import diagnosis
-from benchlab.results.records import Campaign
+from benchlab.results.records import TWO_CAMPAIGNS, Campaign
 from benchlab.results.store import Store
 from benchlab.studies.bisection.run import Bisection
 from benchlab.studies.bisection.search import CHANGES, Next
@@ -50,6 +50,7 @@ class NextStep:
         dollars: in total; None where nothing is rented, or a price is missing.
         rents: whether it costs money.
         most_campaigns: of a bisection.
+        decides: of more rounds: whether the report says that as many would decide.
         why_not: why it cannot be planned.
     """
 
@@ -62,6 +63,7 @@ class NextStep:
     dollars: float | None = None
     rents: bool = False
     most_campaigns: int | None = None
+    decides: bool = False
     why_not: tuple[Said, ...] = ()
 
 
@@ -78,7 +80,7 @@ def next_steps(
         StoreError: the store cannot be read.
     """
     base = None if campaign.is_reproduction else overrides.as_measured(comparisons.home, campaign)
-    if base is None or campaign.state == "running":
+    if base is None or campaign.state == "running" or TWO_CAMPAIGNS in campaign.environment:
         return ()
     home, store = comparisons.home, comparisons.store
     file = report_types.load(report_types.find_report(home, campaign.plan.report))
@@ -127,21 +129,25 @@ class _After:
         """
         spec = self.campaign.report_type
         twice = {"rounds": max(2 * spec.rounds, 2 * LEAST_ROUNDS)}
-        needed = {one.name: _needed(one) or twice for one in undecided}
-        wanted = {name: of for name, of in needed.items() if "none" not in of}
+        said = {one.name: _needed(one) for one in undecided}
+        wanted = {name: of or twice for name, of in said.items() if "none" not in of}
         if not wanted or spec.design == "watch":
             return
         each = spec.rounds // spec.deployments
-        deployments = max(of.get("deployments", spec.deployments) for of in wanted.values())
-        rounds = max(*(of.get("rounds", 0) for of in wanted.values()), deployments * each)
+        needed = max(of.get("deployments", spec.deployments) for of in wanted.values())
+        rounds = max(*(of.get("rounds", 0) for of in wanted.values()), needed * each)
         if spec.deployments > 1:  # as many rounds in each as before
-            deployments = max(deployments, math.ceil(rounds / each))
-            rounds = deployments * each
+            needed = max(needed, math.ceil(rounds / each))
+            rounds = min(needed, MAX_DEPLOYMENTS) * each
+        deployments = min(needed, MAX_DEPLOYMENTS)
+        if rounds <= spec.rounds and deployments <= spec.deployments:
+            return
         fields: dict[str, Any] = {"rounds": rounds, "deployments": deployments}
         workloads = [name for name in spec.as_written if name in wanted]
         if len(workloads) < len(spec.as_written):
             fields["workloads"] = workloads
-        yield self.planned("rounds", workloads, fields)
+        decides = needed == deployments and all(said[name] for name in wanted)
+        yield replace(self.planned("rounds", workloads, fields), decides=decides)
 
     def diagnosed(self, changed: Sequence[str]) -> Iterator[NextStep]:
         """The changed workloads again, with diagnosis; only those that were not looked at."""
@@ -167,7 +173,10 @@ class _After:
             if len(search.way.releases) <= len(SIDES):
                 return  # the report itself names the release
             search.look_from(of.compared(self.campaign))
-        except SpecError:  # such as of sides with parameters of their own, or for its cost
+        except (
+            SpecError,
+            UnavailableError,
+        ):  # such as of sides with parameters of their own, or for its cost
             return
         if isinstance(search.reached, Next) and search.plan is not None:
             most = search.reached.at_most
@@ -178,11 +187,15 @@ class _After:
 def _needed(one: WorkloadComparison) -> dict[str, int]:
     """What would decide a workload, as its report says, by unit: ``rounds``, ``deployments``.
 
-    Empty if it does not say; ``none`` if more would not help.
+    Empty if it does not say; ``none`` if more would not help, or if nobody would run as many.
     """
-    said = (why for why in one.reasons if isinstance(why, Message) and why.id == UNDECIDABLE)
-    values = (dict(why.values) for why in said)
-    return {str(of["unit"]): int(str(of["count"])) for of in values}
+    said = {why.id: dict(why.values) for why in one.reasons if isinstance(why, Message)}
+    if TOO_COARSE in said:
+        return {"none": 0}
+    of = said.get(UNDECIDABLE)
+    if of is None:
+        return {}
+    return {"none" if of["most"] == "yes" else str(of["unit"]): int(str(of["count"]))}
 
 
 def _cost_of(plan: Plan, times: int, more: float = 0.0) -> dict[str, Any]:

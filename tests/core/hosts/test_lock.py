@@ -212,7 +212,7 @@ def test_a_machine_whose_driver_died_is_taken(lock: MachineLock, start: Start) -
     ("changed", "why"),
     [
         ({"boot": "another boot"}, "the machine has been rebooted since"),
-        ({"driver": None, "driver_started": 1}, "its lease has run out"),
+        ({"driver": None, "driver_started": None, "ends": 1}, "its lease has run out"),
         ({"driver": None, "driver_started": None, "until": 1.0}, "its lease has run out"),
         ({"driver_started": 1}, "is gone"),  # a later process has its pid
     ],
@@ -252,7 +252,7 @@ def test_a_living_driver_keeps_the_machine_whatever_the_clock_says(
 def test_a_step_of_the_clock_ends_no_lease(lock: MachineLock, step_s: int) -> None:
     """Under a scheduler no process holds the lock: the uptime says whether its lease has run out.
 
-    The file of an older Benchlab says only when by the clock; this one writes both.
+    Where a lock has no uptime, the clock does.
     """
     take(lock, "airflow")
     holder = lock.holder()
@@ -261,17 +261,27 @@ def test_a_step_of_the_clock_ends_no_lease(lock: MachineLock, step_s: int) -> No
     with pytest.raises(LockHeldError, match="held by campaign airflow "):
         take(lock, "next")
     assert lock.check("airflow") is None
-    rewrite(lock, driver_started=None)
+    rewrite(lock, ends=None)
     assert (lock.holder() or holder).left_behind() == (
         "its lease has run out" if step_s > 0 else None
     )
     take(lock, "airflow")
     renewed = lock.holder()
     assert renewed is not None
-    assert renewed.driver_started is not None
+    assert renewed.ends is not None
     assert abs(renewed.until - time.time() - LEASE_S) < 600
     assert list(json.loads(lock.path.read_text())) == [
-        *("campaign", "origin", "home", "driver", "driver_started", "boot", "since", "until"),
+        *(
+            "campaign",
+            "origin",
+            "home",
+            "driver",
+            "driver_started",
+            "ends",
+            "boot",
+            "since",
+            "until",
+        ),
     ]
 
 

@@ -78,7 +78,8 @@ def entry(**changed: Any) -> str:
     """What a lock's file says; as it is, its lease has run out."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     holder = {"campaign": "theirs", "origin": "benchlab run", "home": "/", "driver": None,
-              "driver_started": None, "boot": boot, "since": 1.0, "until": 2.0}  # fmt: skip
+              "driver_started": None, "ends": None, "boot": boot,
+              "since": 1.0, "until": 2.0}  # fmt: skip
     return json.dumps({**holder, **changed})
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+import yaml
 
 from benchlab.campaign import report_types
 from benchlab.campaign.overrides import as_measured, override, parse_assignments
@@ -120,7 +121,7 @@ def test_where_nothing_changed_nothing_is_diagnosed_or_bisected(measured: Measur
 
 def test_more_rounds_are_offered_where_it_is_undecided(measured: Measured) -> None:
     """More than there were, of what is undecided alone; the same plan as its command has."""
-    noisy = measured.after(SLOWER, noise=0.08, rounds=6, deployments=3)
+    noisy = measured.after(SLOWER, noise=0.03, rounds=6, deployments=3)
     more = noisy["rounds"]
     assert more.fields is not None
     assert more.fields["rounds"] > 6
@@ -205,3 +206,21 @@ def test_a_secret_is_never_a_field_that_is_taken_over(measured: Measured) -> Non
     begun = campaigns.begin(measured.here.home, measured.store, spec).campaign
     assert as_measured(measured.here.home, begun) is not None
     assert as_measured(measured.here.home, redaction.of_campaign(begun)) is None
+    write_parameters(measured, my_token="hunter22")
+    assert as_measured(measured.here.home, redaction.of_campaign(begun)) is not None
+
+
+def test_what_the_file_sets_since_is_not_measured_as_before(measured: Measured) -> None:
+    """A parameter that no field of the command line takes away again."""
+    begun = campaigns.begin(measured.here.home, measured.store, override(measured.file, VERSIONS))
+    assert as_measured(measured.here.home, begun.campaign) is not None
+    write_parameters(measured, sync_binlog="0")
+    assert as_measured(measured.here.home, begun.campaign) is None
+
+
+def write_parameters(measured: Measured, **parameters: str) -> None:
+    """Set parameters of the servers in the report type's file."""
+    file = report_types.find_report(measured.here.home, "sysbench_local")
+    document = yaml.safe_load(file.read_text())
+    document["engines"]["mariadb"].setdefault("parameters", {}).update(parameters)
+    file.write_text(yaml.safe_dump(document))

@@ -90,6 +90,31 @@ def test_what_was_measured_alike_is_compared(here: Here, store: Store) -> None:
         assert workload.arithmetic_mean_pct == pytest.approx(-10, abs=0.1)
 
 
+def test_what_was_rejected_in_either_campaign_is_counted(here: Here, store: Store) -> None:
+    """A trial that was measured again counts with its valid attempt; one that failed is missing."""
+    for campaign in (before(), after()):
+        store.add_campaign(campaign)
+        for trial in campaign.plan.trials:
+            rejected = trial.round == 1
+            if rejected:
+                failed = campaigns.trial_result(trial, tps=1.0, reasons=["busy"])
+                store.add_trial(campaign.id, failed)
+            if not rejected or campaign.id == "before":
+                tps, attempt = 1000.0 + trial.round, 1 + rejected
+                again = campaigns.trial_result(trial, attempt=attempt, tps=tps)
+                store.add_trial(campaign.id, again)
+    made = before_after.compared(here.home, store, "before", "after")
+    first = [trial for trial in before().plan.trials if trial.round == 1]
+    excluded = made.comparison.excluded
+    assert sorted(one.trial for one in excluded) == sorted(
+        replace(trial, side=side).id for trial in first for side in ("baseline", "candidate")
+    )
+    used = len(made.trials) - len(excluded)
+    assert used == 2 * len(before().plan.trials) - len(first)
+    for workload in made.comparison.workloads:
+        assert workload.arithmetic_mean_pct == pytest.approx(0, abs=0.01)
+
+
 def test_a_campaign_of_two_sides_is_refused(here: Here, store: Store) -> None:
     """With the command that shows what it compares."""
     said = refused(here, store, campaigns.campaign(id="both"), after())
@@ -111,7 +136,7 @@ def test_a_campaign_without_a_side_is_refused(here: Here, store: Store) -> None:
 def test_the_wrong_order_is_refused(here: Here, store: Store) -> None:
     """What is called before was measured after."""
     said = refused(here, store, after(), before())
-    assert said == "--before after was measured after --after before, or beside it"
+    assert said == "--before after was measured after --after before, or at the same time"
 
 
 def test_every_difference_is_named_at_once(here: Here, store: Store) -> None:

@@ -161,9 +161,16 @@ def _equal_with_them(
     if own["baseline"] == own["candidate"]:
         return Seen(0.0)
     side = max(SIDES, key=lambda side: own[side])
-    why = message("reason-rejected-change", side=side_name(side), count=own[side], bounds=bounds)
     reach = _reach(figures)
-    return Seen(None if reach is None else reach / threshold_pct, why)
+    times = None if reach is None else reach / threshold_pct
+    why = message(
+        "reason-rejected-change",
+        side=side_name(side),
+        count=own[side],
+        bounds=bounds,
+        times="none" if times is None else f"{times:.2g}",
+    )
+    return Seen(times, why)
 
 
 def _with_rejected(rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:

@@ -50,6 +50,8 @@ Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "un
 ALPHA = 0.05
 UNDECIDABLE = "reason-undecidable"
 """The id of the message that says how many rounds or deployments would decide."""
+TOO_COARSE = "reason-coarse"
+"""The id of the message that more rounds would not help, as figures are printed too coarsely."""
 SHARES = {THROUGHPUT: 0.8, LATENCY: 0.1, COUNT: 0.1}
 """What a family may err of the 5 %; one that a report lacks leaves its share to the others."""
 RULE = 6
@@ -309,13 +311,13 @@ def _why_inconclusive(
         yield message("reason-holm", p=f"{p_adjusted:.2g}")
     elif wide < 1:
         is_coarse = measured.coarseness > found.variance.value / 2
-        yield message("reason-coarse" if is_coarse else "reason-noise", limit=f"{threshold_pct:g}")
+        yield message(TOO_COARSE if is_coarse else "reason-noise", limit=f"{threshold_pct:g}")
     if wide < 1:
         return
     # The variance that would decide, less the part that more rounds or deployments do not reduce.
     left = found.variance.value / wide**2 - measured.coarseness
     if left <= 0:
-        yield message("reason-coarse", limit=f"{threshold_pct:g}")
+        yield message(TOO_COARSE, limit=f"{threshold_pct:g}")
         return
     times = (found.variance.value - measured.coarseness) / left
     of_rounds = measured.of_rounds

@@ -124,7 +124,10 @@ reason-rejected = across all workloads and attempts, { $count } trials failed va
 reason-rejected-change = validity gates failed more often on the { $side } side, in { $count ->
     [one] 1 trial
    *[other] { $count } trials
-}; { $bounds }
+}{ $times ->
+    [none] {""}
+   *[other] , which could hide a change of { $times } times the threshold
+}, so this is not called equivalent; { $bounds }
 rejected-bounds = throughput changes by { $rejected }% with the rejected figures and by { $without }% without them
 rejected-unbounded = the rejected trials have no figures, so their effect cannot be bounded
 reason-headroom = client or load balancer used { $share }% of the CPU available to them at { $threads } threads on the { $side } side: a saturated client hides what the servers can do
@@ -200,6 +203,8 @@ opening-equivalent = { $aa ->
 }
 opening-unstable = nothing is concluded about { $each } ({ verdict-unstable })
 opening-undecided = no answer for { of-undecided }
+opening-beside = no answer for the throughput of { $each }
+opening-beside-watch = no change of the throughput was seen at { $each }
 opening-undecided-watch = no change was seen at { of-undecided }
 of-undecided = { $which ->
     [one] { $workload }
@@ -235,7 +240,7 @@ trust-trials = { $used } of { $planned } trials valid{ $again ->
     [0] {""}
    *[other] , { $again } measured again
 }{ $ended ->
-    [live] {" "}so far, and the campaign still runs
+    [live] {" "}so far, with more to come
     [stopped] , and measuring stopped early
    *[yes] {""}
 }
@@ -254,8 +259,9 @@ trust-aa-campaigns = variation between deployments from { $campaigns } A/A campa
 trust-earlier-campaigns = variation between deployments from { $earlier } earlier campaigns
 trust-weeks = variation between deployments from the campaigns before
 trust-few-rounds = fewer than three rounds cannot distinguish a change from noise
+trust-reach-none = even half or twice as much can be noise
 trust-reach = changes of up to { $each ->
-    [yes] { $least } to { $most }, by workload,
+    [yes] { $least } (or { $most }, depending on the workload)
    *[no] { $most }
 } can be noise
 
@@ -1104,7 +1110,7 @@ gate-round-variation = the throughput varies by at most { $most } between rounds
 gate-p95-monotone = p95 latency is at most { $most } below that of the next smaller thread count
 gate-throughput-curve = throughput is at most { $most } below the line through the neighbouring thread counts
 gate-rejected-by-side = validity gates failed about equally often on both sides
-gate-rejected-change = the rejected trials could not hide a change larger than the threshold (their figures move the 90% interval to { $most } of it at most)
+gate-rejected-change = the rejected trials could not hide a change larger than the threshold (with their figures, the 90% interval reaches at most { $most } the threshold)
 gate-errors-by-side = the client saw errors about equally often on both sides
 gate-read-errors = no reads failed on one side only
 gate-headroom = client and load balancer stayed below { $most } of the CPU available to them at every thread count
@@ -1577,7 +1583,7 @@ site-forest-count = Change of what a transaction takes with its 95% interval; sh
 site-shorter = ← candidate's latency shorter
 site-longer = longer →
 site-trials = Trials
-site-trials-about = { $count }, of which not used: { $rejected }
+site-trials-about = { $count }, { $rejected } not used
 site-to-history = { $workload } over all campaigns
 site-all-trials = All trials in the order of the plan: { $count }
 site-number = No.
@@ -1661,8 +1667,8 @@ trust-right = { $right } of { $judged } judged findings are right: { $share } (9
 trust-nobody = Nobody has judged a finding yet, so it is not known how many are right. Not judged: { $count }.
 trust-few = Marked as noise: { $false }, too few to show whether false findings favour a side.
 trust-even = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }). Nothing points to a bias.
-trust-worse = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }): something favours the baseline, unless improvements are judged less often (not judged: { $others }). An A/A campaign would show which.
-trust-better = { $some } of { $false } false findings are improvements; without a bias about { $expected } would be (p { $p }): something favours the candidate, unless regressions are judged less often (not judged: { $others }). An A/A campaign would show which.
+trust-worse = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }): something favours the baseline, unless improvements are judged less often (not judged: { $others }). An A/A campaign would show it.
+trust-better = { $some } of { $false } false findings are improvements; without a bias about { $expected } would be (p { $p }): something favours the candidate, unless regressions are judged less often (not judged: { $others }). An A/A campaign would show it.
 
 ## Site: history
 
@@ -1759,7 +1765,10 @@ next-rounds = More rounds
 next-rounds-about = { $rounds } rounds in { $deployments ->
     [one] one deployment
    *[other] { $deployments } deployments
-} of each side should decide { $workloads }
+} of each side { $decides ->
+    [yes] should decide
+   *[no] show smaller changes of
+} { $workloads }
 next-diagnose = Diagnose
 next-diagnose-about = { $workloads } again, with a closer look at the servers: statements, plans, functions
 next-bisect = Bisect

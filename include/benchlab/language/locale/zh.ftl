@@ -97,7 +97,10 @@ reason-symptom = 症状 { $gate } { $where }（预期：{ $sentence }）
 reason-errors = 客户端遇到错误，{ $where }
 reason-gate = 检查项 { $gate } 未通过（预期：{ $sentence }）
 reason-rejected = 在所有负载和所有尝试中，{ $side }一方有 { $count } 次试验未通过有效性检查，另一方有 { $against } 次（p 值为 { $p }），其中本负载有 { $own } 次；{ $bounds }
-reason-rejected-change = { $side }一方未通过有效性检查的试验较多，共 { $count } 次；{ $bounds }
+reason-rejected-change = { $side }一方未通过有效性检查的试验较多，共 { $count } 次{ $times ->
+    [none] {""}
+   *[other] ，可能掩盖 { $times } 倍阈值的变化
+}，因此不判为持平；{ $bounds }
 rejected-bounds = 计入被剔除的数据时吞吐量变化为 { $rejected }%，不计入时为 { $without }%
 rejected-unbounded = 被剔除的试验没有数据，无法估计其影响的范围
 reason-headroom = 在 { $threads } 个线程时，{ $side }一方的客户端或负载均衡器用掉了分配给它的 CPU 的 { $share }%：达到极限的客户端会掩盖服务器的真实能力
@@ -164,6 +167,8 @@ opening-equivalent = { $aa ->
 }
 opening-unstable = { $each } 不作结论（{ verdict-unstable }）
 opening-undecided = { of-undecided }无法判定
+opening-beside = { $each }的吞吐无法判定
+opening-beside-watch = { $each }的吞吐未见变化
 opening-undecided-watch = { of-undecided }未见变化
 of-undecided = { $which ->
     [one] { $workload } { "" }
@@ -195,7 +200,7 @@ opening-aa = { $version } 的 A/A 测试：{ $count ->
 trust = { $trials }；{ $setting }：{ $reach }。
 trust-alone = { $trials }；{ $setting }。
 trust-trials = { $ended ->
-    [live] 测试仍在进行，截至目前 { $planned } 次试验中 { $used } 次有效
+    [live] 截至目前 { $planned } 次试验中 { $used } 次有效，其余尚待测量
    *[other] { $planned } 次试验中 { $used } 次有效
 }{ $again ->
     [0] {""}
@@ -218,6 +223,7 @@ trust-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试{ and
 trust-earlier-campaigns = 部署之间的差异由之前的 { $earlier } 次测试活动得知
 trust-weeks = 部署之间的差异由之前的测试活动得知
 trust-few-rounds = 不足三轮，无法区分变化与噪声
+trust-reach-none = 即使减半或翻倍也可能是噪声
 trust-reach = { $each ->
     [yes] { $least } 至 { $most } 以内（因负载而异）
    *[no] { $most } 以内
@@ -1033,7 +1039,7 @@ gate-round-variation = 各轮次之间吞吐的变异系数（标准差 / 平均
 gate-p95-monotone = 与前一个较小的线程数相比，p95 延迟的降幅不超过 { $most }
 gate-throughput-curve = 与相邻线程数的连线相比，吞吐的降幅不超过 { $most }
 gate-rejected-by-side = 两方未通过有效性检查的频率相同（在随机波动范围内）
-gate-rejected-change = 被剔除的试验不可能掩盖超过阈值的变化（计入其数据后，90% 置信区间至多为阈值的 { $most }）
+gate-rejected-change = 被剔除的试验不可能掩盖超过阈值的变化（计入其数据后，90% 置信区间至多为 { $most } 阈值）
 gate-errors-by-side = 两方客户端遇到错误的频率相同（在随机波动范围内）
 gate-read-errors = 没有只在一方失败的读操作
 gate-headroom = 在每个线程数下，客户端和负载均衡器所用的 CPU 都低于分配给它们的 { $most }
@@ -1550,8 +1556,8 @@ trust-right = 已判定的 { $judged } 项发现中有 { $right } 项属实：{ 
 trust-nobody = 还没有人判定过任何发现，因此不知道其中有多少属实。尚未判定：{ $count } 项。
 trust-few = 被判定为噪声的有 { $false } 项：数量太少，无法判断误报是否偏向某一方。
 trust-even = { $false } 项误报中有 { $some } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）。没有迹象表明存在偏差。
-trust-worse = { $false } 项误报中有 { $some } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向基线，除非性能提升较少被判定（尚未判定：{ $others } 项）。可用一次 A/A 测试活动加以区分。
-trust-better = { $false } 项误报中有 { $some } 项是性能提升；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向候选，除非性能退化较少被判定（尚未判定：{ $others } 项）。可用一次 A/A 测试活动加以区分。
+trust-worse = { $false } 项误报中有 { $some } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向基线，除非性能提升较少被判定（尚未判定：{ $others } 项）。可用一次 A/A 测试活动查明。
+trust-better = { $false } 项误报中有 { $some } 项是性能提升；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向候选，除非性能退化较少被判定（尚未判定：{ $others } 项）。可用一次 A/A 测试活动查明。
 
 ## 网站：历史
 
@@ -1638,7 +1644,10 @@ next-steps = 下一步
 next-again = 再次测量
 next-again-about = { $versions }，与本次测试活动相同
 next-rounds = 增加轮数
-next-rounds-about = 每一方部署 { $deployments } 次、共 { $rounds } 轮，应能对 { $workloads } 得出结论
+next-rounds-about = 每一方部署 { $deployments } 次、共 { $rounds } 轮，{ $decides ->
+    [yes] 应能对 { $workloads } 得出结论
+   *[no] 可看出 { $workloads } 更小的变化
+}
 next-diagnose = 诊断
 next-diagnose-about = 再次测量 { $workloads }，并进一步观察服务器：语句、执行计划、函数
 next-bisect = 二分查找

@@ -81,7 +81,8 @@ def _print_rows(console: Console, table: Table) -> None:
             text = cell if isinstance(cell, Text) else Text(str(cell))
             if not text:
                 continue
-            said = Text(f"{column.header} ").append_text(text) if lines else text
+            is_first = column is table.columns[0]
+            said = text if is_first else Text(f"{column.header} ").append_text(text)
             if len(lines) > 1 and lines[-1].cell_len + said.cell_len + 5 <= console.width:
                 lines[-1].append(" · ").append_text(said)
             else:

@@ -60,6 +60,7 @@ def _print_taken(console: Console, report: Report) -> None:
         table = table_of(*counts.columns(report))
         for row in taken:
             table.add_row(*map(Text, row))
+        console.print(Text(f"\n{report.language.say('head-taken')}", style="bold"))
         print_table(console, table)
         for line in answer.left_out(report):
             console.print(Text(line, style="dim"))

@@ -206,7 +206,7 @@ def about(report: Report) -> str:
     """The campaign in one line: id, start, duration, hosts."""
     say, fleet, took = report.language.say, report.fleet, report.campaign.took
     machine = [report.machine[name] for name in ("memory",) if name in report.machine]
-    cores = report.machine.get("cores")
+    cores = wording.cores(report)
     where = [*([say("about-cores", cores=cores)] if cores else ()), *machine]
     if fleet is not None:
         where = [say("about-hosts", hosts=fleet.total, rented="yes" if fleet.rented else "no")]

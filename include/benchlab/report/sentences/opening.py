@@ -8,6 +8,7 @@ up to 18% can be noise."``
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from benchlab.analysis.verdict.compare import Comparison
@@ -70,7 +71,7 @@ def _clauses(report: Report) -> list[str]:
     if said and not is_aa:
         said[0] = say("opening-side", side=report.sides["candidate"].label, does=said[0])
     rest = [*_without_change(report, "unstable"), *_undecided(report), *_known(report)]
-    if not said:
+    if not said and not _is_live(report):
         rest[:1] = [one[:1].upper() + one[1:] for one in rest[:1]]
     return said + rest
 
@@ -150,17 +151,19 @@ def _without_change(report: Report, verdict: str) -> list[str]:
 
 
 def _undecided(report: Report) -> list[str]:
-    """The workloads without an answer: by name if it is one, else how many they are."""
-    own = [
-        section.title
-        for section in report.sections
-        if section.leading.verdict == "inconclusive" and not _latencies(report, section)
-    ]
+    """The workloads without an answer: by name if it is one, else how many they are.
+
+    Those of which a latency has one are named, as without an answer of their throughput.
+    """
+    open_ones = [one for one in report.sections if one.leading.verdict == "inconclusive"]
+    own = [one.title for one in open_ones if not _latencies(report, one)]
+    beside = [one.title for one in open_ones if _latencies(report, one)]
+    said = [report.language.say("opening-beside", each=_listed(report, beside))] if beside else []
     if not own:
-        return []
+        return said
     which = "one" if len(own) == 1 else "all" if len(own) == len(report.sections) else "others"
     say, count = report.language.say, len(own)
-    return [say("opening-undecided", count=count, which=which, workload=own[0])]
+    return [*said, say("opening-undecided", count=count, which=which, workload=own[0])]
 
 
 def _known(report: Report) -> list[str]:
@@ -231,7 +234,7 @@ def trust(report: Report) -> str:
         "trust-trials",
         used=found.used,
         planned=found.planned,
-        again=len({one.trial.id for one in report.results if one.attempt > 1}),
+        again=sum(times > 1 for times in Counter(one.trial.id for one in report.results).values()),
         ended="live" if _is_live(report) else ended,
     )
     setting = items(_setting(report), report.language)
@@ -252,11 +255,11 @@ def _is_live(report: Report) -> bool:
 def _setting(report: Report) -> Iterable[str]:
     say, plan, fleet = report.language.say, report.plan, report.fleet
     if plan.can.shares_machine:
-        yield say("trust-machine", cores=report.machine.get("cores", "none"))
+        yield say("trust-machine", cores=wording.cores(report) or "none")
     elif fleet is not None:
         yield say("about-hosts", hosts=fleet.total, rented="yes" if fleet.rented else "no")
     yield say("trust-seconds", seconds=wording.seconds(report))
-    if plan.slowdown_pct:
+    if plan.slowdown_pct and canary.planted_in(report) is None:
         yield say("trust-slowdown", limit=report.numbers.limit(plan.slowdown_pct))
     if not report.has_verdicts:
         return
@@ -283,6 +286,8 @@ def _reach(report: Report) -> str:
     halves = [half for one in report.sections if (half := wording.half_width(one.leading))]
     if not halves:
         return ""
+    if max(halves) > wording.MOST_REACH_PCT:
+        return report.language.say("trust-reach-none")
     least, most = (
         report.numbers.size(half, limit, (-half, half)) for half in (min(halves), max(halves))
     )

@@ -28,6 +28,8 @@ from benchlab.results.records import STOPPED, TWO_CAMPAIGNS, Campaign, GateKind,
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 """Placeholder in a sentence for what is more than text, such as a link or words in bold."""
 MOST_REPEATS = 6
+MOST_REACH_PCT = 100
+"""Where changes of more than this are within the noise, no size is given."""
 """Up to this many repeated blocks are named with reasons; more are counted by workload."""
 
 
@@ -111,7 +113,7 @@ def reach(report: Report, found: Decision) -> str | None:
     if found.verdict != "inconclusive" or found.ci95_pct is None:
         return None
     largest = half_width(found) or 0.0
-    if largest > 100:
+    if largest > MOST_REACH_PCT:
         return report.language.say("reach-none")
     unseen = -100 * largest / (100 + largest), largest
     low, high = found.ci95_pct
@@ -124,11 +126,17 @@ def reach(report: Report, found: Decision) -> str | None:
 
 
 def half_width(found: Decision) -> float | None:
-    """Up to which increase, in percent, changes are within the noise; None without an interval."""
-    if found.ci95_pct is None:
+    """Up to which increase, in percent, changes are within the noise; None where there is none."""
+    if found.ci95_pct is None or found.ci95_pct[0] <= -100:
         return None
     low, high = (math.log1p(bound / 100) for bound in found.ci95_pct)
     return 100 * math.expm1((high - low) / 2)
+
+
+def cores(report: Report) -> int | None:
+    """The cores of the machine that both sides share; None where it was not recorded."""
+    found = report.machine.get("cores", "")
+    return int(found) if found.isdecimal() else None
 
 
 def seconds(report: Report) -> str:

@@ -39,7 +39,7 @@ def levels(
     top = 20 + _LANE * (max(lanes, default=0) + 1 if lanes else 0)
     bottom = top + _HIGH
     names = list(_versions(chain, xs))
-    foot = bottom + 14 + max(text_width(name) for _, name, has_room in names if has_room)
+    foot = bottom + 14 + max(text_width(name) for _, name, _ in names)
     below = _NOISE + 12 if aa else 0.0
     up, numbers = _up(chain, bottom, top), Numbers(language)
     data = {"across": f"{across.low:.0f} {across.high:.0f} {_LEFT:g} {_RIGHT:g}", "unit": "day"}
