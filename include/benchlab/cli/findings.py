@@ -79,7 +79,7 @@ def list_findings(
 
 def _print(line: str) -> None:
     """Print a line; one that is wider than a terminal goes on below, indented."""
-    if not sys.stdout.isatty():
+    if not (sys.stdout.isatty() or os.environ.get("COLUMNS")):
         print(line)
         return
     whole = textwrap.TextWrapper(

@@ -112,7 +112,7 @@ NONE = "0 of 6 judged findings are right: 0% (95% interval 0% to 46%). Not judge
 BIAS = (
     "6 of 6 false findings are regressions; without a bias about 3.0 would be (p = 0.031): "
     "something favours the baseline, unless improvements are judged less often (not judged: 0). "
-    "An A/A campaign would show which."
+    "An A/A campaign would show it."
 )
 
 

@@ -151,7 +151,7 @@ def test_a_campaign_that_runs_or_stopped_says_so(store: Store, tmp_path: Path) -
     site = site_of(store, tmp_path)
     running = report_of(site, add(store, {}, 8, "running", id="c1", rounds=4))
     assert opening.sentence(running).startswith("So far: ")
-    assert "8 of 32 trials valid so far, and the campaign still runs" in opening.trust(running)
+    assert "8 of 32 trials valid so far, with more to come" in opening.trust(running)
     told: dict[str, Any] = {"state": "failed", "environment": {STOPPED: "limit"}}
     ended = report_of(site, add(store, {}, 8, id="c2", rounds=4, **told))
     assert "So far" not in opening.text(ended)

@@ -756,7 +756,7 @@ watched-screening = The screening has not ended.
 watched-quiet = Nothing was flagged, so that the campaign ended with its screening.
 watched-confirmed = Flagged, and measured again on fresh deployments: { $confirming }.
 watched-left-out = Flagged, and measured again on fresh deployments: { $confirming }. Flagged, and not measured again because the budget did not suffice: { $left }.
-watched-about = What begins in a campaign stays, so every run of campaigns that ends with this one is looked at. The strongest one of each workload: { $each }. A throughput is flagged as slower below a p value of 0.01, as faster below 0.0025. The table has the change of throughput against the anchor, from the rounds that screen.
+watched-about = What begins in a campaign stays, so every run of campaigns that ends with this one is looked at. The strongest one of each workload: { $each }. A throughput is flagged as slower below a p value of { $slower }, as faster below { $faster }. The table has the change of throughput against the anchor, from the rounds that screen.
 watched-strongest = { $workload } { $change } { $weeks ->
     [one] in this campaign
    *[other] over the last { $weeks } campaigns

@@ -696,7 +696,7 @@ watched-screening = 筛查尚未结束。
 watched-quiet = 没有标记任何变化，测试活动在筛查之后结束。
 watched-confirmed = 被标记并在全新部署上再次测量：{ $confirming }。
 watched-left-out = 被标记并在全新部署上再次测量：{ $confirming }。被标记但因预算不足没有再次测量：{ $left }。
-watched-about = 一旦出现的变化会一直存在，因此考察以本次结束的每一段连续测试活动。各负载最强的证据：{ $each }。吞吐量的 p 值低于 0.01 时标记为变慢，低于 0.0025 时标记为变快。表中是筛查轮次的吞吐量相对于锚点的变化。
+watched-about = 一旦出现的变化会一直存在，因此考察以本次结束的每一段连续测试活动。各负载最强的证据：{ $each }。吞吐量的 p 值低于 { $slower } 时标记为变慢，低于 { $faster } 时标记为变快。表中是筛查轮次的吞吐量相对于锚点的变化。
 watched-strongest = { $workload } { $change }，{ $weeks ->
     [one] 本次
    *[other] 最近 { $weeks } 次

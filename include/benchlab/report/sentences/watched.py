@@ -6,6 +6,7 @@ Example:
 
 from __future__ import annotations
 
+from benchlab.analysis.trend.watch import RULE
 from benchlab.language.names import clauses, items, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.report.model.report import Report
@@ -34,7 +35,8 @@ def sentences(report: Report) -> list[str]:
         )
         for one in report.comparison.courses
     ]
-    about = say("watched-about", each=clauses(each, report.language))
+    levels = {"slower": f"{RULE.worse:g}", "faster": f"{RULE.better:g}"}
+    about = say("watched-about", each=clauses(each, report.language), **levels)
     return [wording.sentences(stage, report), about]
 
 
