@@ -143,7 +143,7 @@ def test_a_list_that_is_whole_is_sorted_and_searched_where_it_is(page: Page) -> 
     page.get_by_role("searchbox", name="Search").fill("NOTE 3 c")
     assert names(table) == ["c11", "c07", "c03"]
     expect(page.get_by_text("3 / 12")).to_be_visible()
-    expect(table.locator("input:enabled")).to_have_count(3), "what is hidden is not sent"
+    expect(table.locator("input:enabled")).to_have_count(3)  # what is hidden is not sent
     table.get_by_role("button", name="Took").click()
     assert names(table) == ["c03", "c07", "c11"], "hours after minutes"
 

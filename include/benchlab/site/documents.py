@@ -206,8 +206,8 @@ class NextStep(_Model):
 class OneCampaign(Document):
     """A campaign: its answer, its report as ``report.json`` has it, and what can be done next.
 
-    ``later``: what A/A campaigns that ended after it would change. ``next_steps``: none in a site of
-    files, as they are planned for the day on which they are asked for.
+    ``later``: what A/A campaigns that ended after it would change. ``next_steps`` are planned for
+    the day of the request, so that a site of files has none.
     """
 
     id: str
