@@ -151,6 +151,9 @@ def _asked() -> dict[str, dict[str, Any]]:
         "campaign of a stranger": {"place": f"campaigns/{CAMPAIGN}/", "who": "stranger"},
         "progress at work": {"place": f"campaigns/{RUNNING}/progress", "who": "vic"},
         "progress": {"place": f"campaigns/{CAMPAIGN}/progress", "who": "vic"},
+        "next part": {"place": f"campaigns/{CAMPAIGN}/next?part=1", "who": "vic"},
+        "next": {"place": f"campaigns/{CAMPAIGN}/next", "who": "vic"},
+        "next as JSON": {"place": f"campaigns/{CAMPAIGN}/next?format=json", "who": "vic"},
         "trial": {"place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/", "who": "vic"},
         "trial of a stranger": {
             "place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/", "who": "stranger"},
@@ -324,7 +327,10 @@ def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
     assert json.loads(answers.text("feed of a stranger"))["items"] == []
     assert answers.status("two versions of a stranger") == 404
     assert answers.status("progress") == 200
-    assert "<html" not in answers.text("progress")
+    for part in ("progress", "next part"):
+        assert "<html" not in answers.text(part)
+    assert "<html" in answers.text("next"), "opened by its link, also where there is no TLS"
+    assert json.loads(answers.text("next as JSON"))["id"] == CAMPAIGN
     assert answers.status("bad attempt") == 422
     assert "attempt: it cannot be read" in answers.text("bad attempt")
 

@@ -49,6 +49,9 @@ def page(browser: Browser, weeks: weekly.Weeks) -> Iterator[Page]:
         if (name := path.rpartition(ASSETS)[2]) in assets():
             kind = "text/css" if name.endswith("css") else "text/javascript"
             body = assets()[name].decode()
+        elif path.endswith("/next"):
+            route.fulfill(status=500)
+            return
         elif path.endswith("/progress"):
             body = render(site, campaign.progress(site, DEMO), fragment=True)
         else:
@@ -63,18 +66,25 @@ def page(browser: Browser, weeks: weekly.Weeks) -> Iterator[Page]:
 
 
 def test_it_is_read_on_four_screens(page: Page) -> None:
-    """Answer, charts, table and findings; the rest is folded, and a link to it opens it."""
+    """Answer, charts, table and findings; the rest is folded, and a link or printing opens it."""
     page.set_viewport_size({"width": 1280, "height": 800})
     for code in codes():
         page.goto(f"/campaigns/{DEMO}/?{code}")
         expect(page.locator(".answer")).to_contain_text("10.11.5 ")
+        expect(page.locator("#next")).to_contain_text(load(code).say("next-not-loaded"))
         assert page.locator("svg.forest:visible").count() == 2
         assert page.locator("svg.curves").count() == 0, "one thread count is no curve"
         assert page.evaluate("document.documentElement.scrollHeight") <= 4 * 800
         gates = page.locator("#quality h3").first
         expect(gates).to_be_hidden()
-        page.locator("a[href='#quality']").click()
-        expect(gates).to_be_visible()
+        for _ in range(2):  # a second time, the address has it already
+            page.locator("a[href='#quality']").click()
+            expect(gates).to_be_in_viewport()
+            page.locator("#quality > summary").click()
+            expect(gates).to_be_hidden()
+        for event in ("beforeprint", "afterprint"):
+            page.evaluate("name => window.dispatchEvent(new Event(name))", event)
+            expect(gates).to_be_visible(visible=event == "beforeprint")
 
 
 def test_folded_and_unfolded_everyone_can_use_it(page: Page) -> None:

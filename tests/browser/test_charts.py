@@ -164,6 +164,12 @@ def test_a_long_history_is_zoomed_and_shown_whole_again(page: Page) -> None:
     expect(ticks).to_be_hidden()
     button(page, "Whole chart").click()
     expect(ticks).to_be_visible()
+    levels(page).first.focus()
+    page.keyboard.press("Control++")
+    expect(ticks).to_be_visible()
+    page.route("**/campaigns/**", lambda route: route.fulfill(status=204))
+    with page.expect_request("**/campaigns/week-*/"):  # although something was dragged before
+        page.keyboard.press("Enter")
 
 
 def test_charts_can_be_used_by_everyone(page: Page) -> None:

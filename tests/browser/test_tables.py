@@ -34,8 +34,12 @@ SPANNED = """
 # As the server sorts it: the second address is what a click on it would ask for.
 LISTED = (
     '<table data-whole><thead><tr><th aria-sort="descending"><a href="?order=id">Id'
-    '<span aria-hidden="true"> ↓</span></a></th><th>Note</th></tr></thead><tbody>'
-    + "".join(f"<tr><th>c{n:02}</th><td>note {n % 4}</td></tr>" for n in range(12, 0, -1))
+    '<span aria-hidden="true"> ↓</span></a></th><th>Note</th><th>Took</th></tr></thead><tbody>'
+    + "".join(
+        f'<tr><th>c{n:02}</th><td><input type="checkbox"> note {n % 4}</td>'
+        f'<td data-sort="{n * 600}">{"45 min" if n < 6 else "2 h"}</td></tr>'
+        for n in range(12, 0, -1)
+    )
     + "</tbody></table>"
 )
 ANSWER = '<div data-copy="answer"><p>It is slower.</p><p>All trials <b>are valid</b>.</p></div>'
@@ -139,6 +143,9 @@ def test_a_list_that_is_whole_is_sorted_and_searched_where_it_is(page: Page) -> 
     page.get_by_role("searchbox", name="Search").fill("NOTE 3 c")
     assert names(table) == ["c11", "c07", "c03"]
     expect(page.get_by_text("3 / 12")).to_be_visible()
+    expect(table.locator("input:enabled")).to_have_count(3)  # what is hidden is not sent
+    table.get_by_role("button", name="Took").click()
+    assert names(table) == ["c03", "c07", "c11"], "hours after minutes"
 
 
 def test_what_a_browser_refuses_is_said(page: Page) -> None:

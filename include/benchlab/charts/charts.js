@@ -133,6 +133,7 @@
       }
       tick();
       tell("");
+      svg.querySelector(".cursor")?.removeAttribute("d");
     }
 
     const isSeen = (x) => place(x) >= left - 1 && place(x) <= right + 1;
@@ -150,6 +151,8 @@
   function addTools(svg, zoom) {
     const bar = document.createElement("p");
     bar.className = "zooming";
+    bar.setAttribute("role", "group");
+    bar.setAttribute("aria-label", svg.getAttribute("aria-label"));
     for (const [word, ...by] of [["zoomIn", 2, 0], ["zoomOut", 0.5, 0], ["earlier", 1, -0.5], ["later", 1, 0.5], ["whole", 0, 0]]) {
       const button = document.createElement("button");
       button.type = "button";
@@ -167,8 +170,7 @@
     svg.addEventListener("dblclick", () => zoom.step(0, 0));
     svg.addEventListener("click", (event) => isDragged && event.preventDefault(), true);
     svg.addEventListener("pointerdown", (event) => {
-      begun = event.pointerType === "mouse" ? across(event) : null;
-      isDragged = false;
+      begun = event.pointerType === "mouse" && event.button === 0 ? across(event) : null;
     });
     svg.addEventListener("pointermove", (event) => {
       const x = across(event);
@@ -180,7 +182,8 @@
     });
     window.addEventListener("pointerup", (event) => {
       if (box) {
-        isDragged = true;
+        isDragged = true; // for the click that follows at once, if any
+        window.setTimeout(() => { isDragged = false; });
         box.remove();
         zoom.over(zoom.back(begun), zoom.back(across(event)));
       }
@@ -241,6 +244,9 @@
       }
     });
     svg.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) {
+        return; // a shortcut of the browser
+      }
       if (event.key === "Escape") {
         leave();
       } else if (event.key in WAYS) {

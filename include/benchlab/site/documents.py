@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from benchlab.language import message
 from benchlab.report.formats import json_text
 from benchlab.report.sentences import opening
 from benchlab.results.findings import Finding as StoredFinding
-from benchlab.results.records import CampaignSummary
+from benchlab.results.findings import Sought
+from benchlab.results.records import CampaignSummary, Remarks
 from benchlab.site import next_steps
 from benchlab.site.page import NoSuchPage, Page, Site, without_places_here
 from benchlab.studies.long_view import text as long_view
@@ -199,13 +200,14 @@ class NextStep(_Model):
     dollars: float | None
     rents: bool
     most_campaigns: int | None
-    why_not: tuple[Annotated[str, BeforeValidator(str)], ...]
+    why_not: tuple[str, ...]
 
 
 class OneCampaign(Document):
     """A campaign: its answer, its report as ``report.json`` has it, and what can be done next.
 
-    ``later``: what A/A campaigns that ended after it would change.
+    ``later``: what A/A campaigns that ended after it would change. ``next_steps`` are planned for
+    the day of the request, so that a site of files has none.
     """
 
     id: str
@@ -214,6 +216,9 @@ class OneCampaign(Document):
     later: str
     failure: tuple[str, ...]
     report: dict[str, Any]
+    findings: tuple[Finding, ...]
+    note: str = ""
+    tags: tuple[str, ...] = ()
     next_steps: tuple[NextStep, ...]
 
 
@@ -484,7 +489,9 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
     record = page.values["campaign"]
     report = page.values["report"]
     failure = site.store.failure(record.id)
-    steps = next_steps.of_campaign(site, record, report.comparison)
+    steps = () if site.as_files else next_steps.of_campaign(site, record, report.comparison)
+    remarks = site.store.remarks().get(record.id, Remarks())
+    found = site.store.findings.found(Sought(campaign=record.id, reports=site.reports))
     return OneCampaign(
         **head,
         id=record.id,
@@ -493,7 +500,12 @@ def _campaign(site: Site, page: Page, head: _Head) -> Document:
         later=page.values["later"],
         failure=site.language.texts(failure.lines) if failure else (),
         report=json_text.to_json(record, report.comparison, report.results, report.causes),
-        next_steps=tuple(map(NextStep.model_validate, steps)),
+        findings=tuple(map(Finding.of, found)),
+        **vars(remarks),
+        next_steps=tuple(
+            NextStep(**{**vars(step), "why_not": site.language.texts(step.why_not)})
+            for step in steps
+        ),
     )
 
 

@@ -115,7 +115,8 @@ def _base(site: Site, asked: Asked, spec: ReportSpec) -> tuple[dict[str, Any], R
     except NoSuchPage as error:
         raise SpecError(*error.args) from error
     changes = overrides.as_measured(site.home, begun)
-    if changes is None or begun.plan.report != spec.report:
+    is_own = _one(asked, "report") in ("", spec.report)  # and no published plan of its DAG
+    if changes is None or begun.plan.report != spec.report or not is_own:
         raise SpecError(message("site-plan-not-like", campaign=named, report=spec.report))
     return changes, overrides.override(spec, changes) if changes else spec
 
@@ -426,9 +427,12 @@ def _conf(name: str, spec: ReportSpec, changes: Mapping[str, Any]) -> Mapping[st
     """The values for the trigger form.
 
     Changes to a published plan go in fields of their own: a field of the form with the report
-    type's value counts as unchanged.
+    type's value counts as unchanged. A rate is text there, as it may be a share.
     """
-    return changes if name == spec.report else {"published": name, "overrides": changes}
+    if name != spec.report:
+        return {"published": name, "overrides": changes}
+    rate = changes.get("rate")
+    return changes if rate is None else {**changes, "rate": str(rate)}
 
 
 def _one(asked: Asked, field: str) -> str:

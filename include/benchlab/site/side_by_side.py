@@ -159,7 +159,8 @@ def _beside(site: Site, records: Sequence[Campaign]) -> dict[str, Any]:
         return values
     say = site.language.say
     for one in records:
-        if one.state == "running" or one.ended_at is None or not one.facts:
+        is_prepared = one.plan.sides.keys() <= one.facts.keys()
+        if one.state == "running" or one.ended_at is None or not is_prepared:
             values["why_not"].append(say("site-pair-not-ended", campaign=one.id))
     if first.ended_at is not None and second.started_at < first.ended_at:
         values["why_not"].append(say("site-pair-at-once"))

@@ -124,11 +124,13 @@ def _files(site: Site) -> Iterator[_File]:
         outlines = {each.id: each for each in site.comparisons.outlines(one.report)}
         # A new A/A campaign changes intervals of all campaigns, one that is gone those of its own.
         shared = _digest(house, *(each for each in listed if each.measures_noise))
+        found = site.store.findings.found(Sought(one.report))
         for each in listed:
             outline = outlines.get(each.id)
             before = site.comparisons.earlier(outline) if outline else ()
-            yield from _of_campaign(site, each, _digest(shared, *(other.id for other in before)))
-        found = site.store.findings.found(Sought(one.report))
+            judged = (finding for finding in found if each.id in finding.campaigns)
+            rests_on = _digest(shared, *(other.id for other in before), *judged)
+            yield from _of_campaign(site, each, rests_on)
         yield from _histories(site, one, _digest(house, *listed, _published(site), *found))
     yield from _published_histories(site, known)
     yield from _page(site, history.workloads(site))

@@ -54,7 +54,8 @@ def _time_and_price(spec: ReportSpec) -> Iterator[str]:
         resolved = Resolver(home.find(), asks=Asks.NOBODY).resolve(Request(spec, today))
         plan = make(resolved, spec.report)
     except SpecError as error:  # its DAG still serves campaigns it began; `plan` refuses others
-        yield f"How long a run takes is not known: {error}"
+        yield "How long a run takes is not known."
+        yield f"**It cannot be planned**: {error}"
         return
     price = f" and **{plan.dollars:.0f} dollars**" if plan.dollars else ""
     yield f"With the form's defaults, a run takes about **{duration(plan.minutes)}**{price}."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 from urllib.parse import quote, urlencode
 
@@ -105,9 +106,10 @@ def show_campaigns(request: Request, reader: ReaderDep) -> Response:
 
 
 @router.get("/campaigns/{campaign}/")
-def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> Response:
-    """One campaign."""
-    return shown(reader.site, campaign_page.campaign(reader.site, campaign))
+async def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> Response:
+    """One campaign; as JSON with what can be done next, which takes plans."""
+    limiter = _PLANNING if reader.site.as_json else None
+    return await to_thread.run_sync(_campaign, reader, campaign, limiter=limiter)
 
 
 @router.get("/campaigns/{campaign}/progress")
@@ -117,9 +119,15 @@ def show_progress(reader: ReaderDep, campaign: CampaignPath) -> Response:
 
 
 @router.get("/campaigns/{campaign}/next")
-async def show_next_steps(request: Request, reader: ReaderDep, campaign: CampaignPath) -> Response:
-    """The part of a campaign's page with what can be done next, which takes plans."""
-    return await to_thread.run_sync(_next, request, reader, campaign, limiter=_PLANNING)
+async def show_next_steps(
+    reader: ReaderDep, campaign: CampaignPath, part: bool = False
+) -> Response:
+    """What can be done next, which takes plans: as a part of the campaign's page, or as a page.
+
+    The campaign's document has it, so this is what is answered as JSON.
+    """
+    show = _campaign if reader.site.as_json else partial(_next, part=part)
+    return await to_thread.run_sync(show, reader, campaign, limiter=_PLANNING)
 
 
 @router.get("/campaigns/{campaign}/trials/{trial}/")
@@ -270,10 +278,13 @@ def _planned(
     return shown(site, page(site, asked), fragment=page is plan.figures)
 
 
-def _next(request: Request, reader: Reader, campaign: str) -> Response:
+def _campaign(reader: Reader, campaign: str) -> Response:
+    return shown(reader.site, campaign_page.campaign(reader.site, campaign))
+
+
+def _next(reader: Reader, campaign: str, *, part: bool) -> Response:
     site = reader.of(trial_page.campaign_of(reader.site, campaign).plan.report)
-    opened = request.headers.get("sec-fetch-mode") == "navigate"  # without its script
-    return shown(site, next_steps.next_steps(site, campaign), fragment=not opened)
+    return shown(site, next_steps.next_steps(site, campaign), fragment=part)
 
 
 def _asked(request: Request) -> plan.Asked:

@@ -642,6 +642,26 @@ def test_what_was_not_measured_alike_has_figures_and_no_verdict(
     assert found.figures
 
 
+@pytest.mark.parametrize(
+    ("sides", "changes"),
+    [({}, True), (ONE_VERSION, False)],
+    ids=["two", "one"],
+)
+def test_what_can_be_compared_is_said_where_there_is_something(
+    made: Made, sides: dict[str, Any], changes: bool
+) -> None:
+    """A campaign that failed before its candidate was prepared has no pair with any other."""
+    failed = made.add(measured=0, state="failed")
+    facts: Any = {"baseline": failed.facts["baseline"]}
+    made.store.add_campaign(dataclasses.replace(failed, id="c0", facts=facts))
+    made.add("c2", **sides)
+    site = made.site()
+    half = side_by_side.side_by_side(site, "c0", "c2")
+    assert half.values["pairs"] == []
+    assert ("c0 has not ended" in " ".join(half.values["why_not"])) == bool(sides)
+    assert ("What can be compared are" in text(shown(site, half))) == changes
+
+
 def test_two_campaigns_of_a_list_are_compared_the_earlier_first(made: Made) -> None:
     """Where one or three are ticked, it is said that two are compared."""
     made.add()

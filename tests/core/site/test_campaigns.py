@@ -143,6 +143,7 @@ def test_each_campaign_has_its_answer_in_one_line(site: Site) -> None:
     read = text(shown(site))
     said = "▼ 2 regressions (Point Select -8.2%, Update Index -8.2%)"
     assert f"10.11.5 vs. 10.2.11 {said} {said} 1 h 12 min complete" in read
+    assert '<td class="number" data-sort="4320.0">1 h 12 min</td>' in shown(site)
     assert "no verdict yet no verdict yet n/a in progress" in read
 
 
@@ -227,6 +228,9 @@ def test_a_campaign_has_its_report_type_cost_and_note(tmp_path: Path) -> None:
         page = listing.campaigns(site, Filter())
         read = text(render(site, page))
         cost = {one.id: (one.has_rented, one.dollars) for one in _document(site, page).campaigns}
+        tagged = render(site, listing.campaigns(site, Filter.asked({"tag": "aws"})))
+    assert ids(tagged) == ["lost"]
+    assert '<input name="tag" value="aws"' in tagged, "so that Show keeps it"
     assert cost == {"local": (False, None), "known": (True, 3.5), "lost": (True, None)}
     assert f"{made.plan.report} " in read
     assert re.search(r"known .* 3\.50 complete", read)

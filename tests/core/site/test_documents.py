@@ -14,7 +14,7 @@ from typing import TypeVar
 import pytest
 
 from benchlab.language import load
-from benchlab.results.records import StoredVerdict
+from benchlab.results.records import Remarks, StoredVerdict
 from benchlab.site import (
     campaign,
     campaigns,
@@ -46,6 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         slower = StoredVerdict(POINT, "tps", "regression", -10.0, -11.0, -9.0, 0.001, rule=6)
         weeks.store.set_verdicts(NEWEST, [slower])
         weeks.store.findings.mark(1, "known", "ann", "a new default")
+        weeks.store.set_remarks(NEWEST, Remarks("slow disk", ("before",)))
         yield Site(weeks.home, weeks.store, load("en"), datetime(2024, 6, 1, tzinfo=UTC))
 
 
@@ -73,6 +74,7 @@ def test_each_page_is_a_document_of_its_kind(site: Site) -> None:
     assert [one.id for one in listed.campaigns] == [NEWEST]
     one = read(site, campaign.campaign(site, NEWEST), documents.OneCampaign)
     assert one.report["workloads"][0]["verdict"] == "regression"
+    assert (one.findings, one.note, one.tags) == ((finding,), "slow disk", ("before",))
     planned = site.store.campaign(NEWEST).plan.trials[0]
     read_trial = read(site, trial.trial(site, NEWEST, planned.id), documents.Trial)
     (attempt,) = read_trial.attempts

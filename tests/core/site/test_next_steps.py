@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -188,6 +189,30 @@ def test_a_plan_does_not_begin_with_a_campaign_that_it_cannot_repeat(measured: M
     ):
         (fault,) = plan.figures(site, asked).values["figures"].faults
         assert said in fault
+
+
+def test_a_published_plan_has_its_own_fields_and_no_campaigns(
+    measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a campaign of its DAG are not laid over it."""
+    measured.after(SLOWER)
+    published = {"tpcc_as_published": measured.file}
+    known = plan._offered
+    monkeypatch.setattr(plan, "_offered", lambda site: {**known(site), **published})
+    site = Site(measured.here.home, measured.store, load("en"), datetime(2024, 6, 1, tzinfo=UTC))
+    asked = {"report": ["tpcc_as_published"], "like": ["c1"]}
+    (fault,) = plan.figures(site, asked).values["figures"].faults
+    assert "c1: its fields and versions cannot be taken over" in fault
+
+
+def test_a_rate_that_is_taken_over_is_one_that_the_dag_accepts(measured: Measured) -> None:
+    """As text: its form has shares as well."""
+    measured.after(SLOWER, rate=500)
+    now = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
+    site = Site(measured.here.home, measured.store, load("en"), now, starts_at="{report}/dagRuns")
+    may = dataclasses.replace(site, may_change=True)
+    found = plan.figures(may, {"like": ["c1"]}).values["figures"]
+    assert json.loads(found.conf)["rate"] == "500"
 
 
 def test_the_plan_opens_on_the_report_type_measured_last(measured: Measured) -> None:

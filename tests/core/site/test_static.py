@@ -19,7 +19,7 @@ from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer
 from benchlab.hosts.access import Access
 from benchlab.language import load
-from benchlab.results.records import Remarks
+from benchlab.results.records import Remarks, StoredVerdict
 from benchlab.site import campaign, campaigns, history, page, static
 from benchlab.site.page import Site
 from benchlab.site.static import Written, folder_at
@@ -216,6 +216,24 @@ def test_a_note_on_a_campaign_is_on_its_page(weeks: Weeks, to: Path) -> None:
     text = (to / CAMPAIGN).read_text("utf-8")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "<script>alert" not in text
+
+
+def test_what_people_say_of_a_change_is_on_the_pages_of_its_campaigns(
+    weeks: Weeks, to: Path
+) -> None:
+    """Said after they were written; other campaigns' pages stay."""
+    slower = StoredVerdict(POINT, "tps", "regression", -10.0, -11.0, -9.0, 0.001, rule=6)
+    weeks.store.set_verdicts("week-000", [slower])
+    write(weeks, to)
+    before = times(to)
+    (found,) = weeks.store.findings.found()
+    weeks.store.findings.mark(found.id, "known", "ann", "a new default")
+    write(weeks, to)
+    assert "a new default" in (to / CAMPAIGN).read_text("utf-8")
+    document = json.loads((to / CAMPAIGN).with_name("index.json").read_text("utf-8"))
+    assert document["findings"][0]["history"][0]["note"] == "a new default"
+    pages = {name for name in changed(to, before) if name.startswith("campaigns/week-")}
+    assert {name.split("/")[1] for name in pages} == {"week-000"}
 
 
 def test_another_language_is_written_anew(weeks: Weeks, to: Path) -> None:

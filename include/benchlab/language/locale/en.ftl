@@ -1501,6 +1501,7 @@ site-filter-any = any
 site-filter-version = Version or build
 site-filter-since = Started since
 site-filter-until = until
+site-filter-tag = Tag
 site-filter-wrong = { $field }: "{ $value }" cannot be used here and was ignored
 site-all-campaigns = all campaigns
 site-no-match = None of the { $count } campaigns matches all of that.
@@ -1613,7 +1614,8 @@ site-versions-campaigns = Two campaigns side by side
 site-versions-why = Why there is no interval
 site-versions-about = Each row is chained from campaigns that lead from one version to the other, and each interval is for its row alone: where nothing changed, one row in twenty still seems to have changed. A verdict takes that into account; campaigns have verdicts, this table has none.
 site-two-campaigns = These are two campaigns.
-site-two-campaigns-why = Their trials did not take turns, so throughputs and latencies of one must not be compared with those of the other: the same version has been seen to differ by -14% to +6% between campaigns. What can be compared are the changes, each against the baseline of its own campaign.
+site-two-campaigns-why = Their trials did not take turns, so throughputs and latencies of one must not be compared with those of the other: the same version has been seen to differ by -14% to +6% between campaigns.
+site-two-campaigns-changes = What can be compared are the changes, each against the baseline of its own campaign.
 site-two-campaigns-pair = One was measured after the other: whatever else changed in between, on the servers, their hosts or the network, is part of the difference, and no interval allows for it. The same version has been seen to differ by -14% to +6% between campaigns.
 site-other-versions = The campaigns compare different versions, so their changes answer different questions.
 site-changes-beside = Changes, each against its own baseline
@@ -1774,6 +1776,7 @@ next-diagnose-about = { $workloads } again, with a closer look at the servers: s
 next-bisect = Bisect
 next-bisect-about = which release after { $first }, up to { $last }, changed { $workloads }; at most { $campaigns } campaigns, from the command line
 next-takes = { $duration }, { $price }
+next-not-loaded = They could not be loaded; the link says why.
 next-may-not = Everybody may look at these plans. To start one, you need the right to trigger the DAG { $dag }, which Airflow's roles User, Op and Admin have.
 
 ## Site: plan

@@ -1396,6 +1396,7 @@ site-filter-any = 不限
 site-filter-version = 版本或构建
 site-filter-since = 开始日期不早于
 site-filter-until = 不晚于
+site-filter-tag = 标签
 site-filter-wrong = { $field }：“{ $value }”无法使用，已忽略
 site-all-campaigns = 全部测试活动
 site-no-match = { $count } 个测试活动中没有符合全部条件的。
@@ -1502,7 +1503,8 @@ site-versions-campaigns = 两个测试活动并排
 site-versions-why = 为什么没有区间
 site-versions-about = 每一行由从一个版本通向另一个版本的测试活动衔接而成，每个区间只针对该行：即使没有任何变化，二十行中仍会有一行看似有变化。结论会考虑这一点；测试活动有结论，此表没有。
 site-two-campaigns = 这是两个测试活动。
-site-two-campaigns-why = 它们的试验没有交替进行，因此一个测试活动的吞吐量和延迟不能与另一个测试活动的比较：同一版本在不同测试活动之间曾相差 -14% 至 +6%。可以比较的是各自相对于自身基线的变化。
+site-two-campaigns-why = 它们的试验没有交替进行，因此一个测试活动的吞吐量和延迟不能与另一个测试活动的比较：同一版本在不同测试活动之间曾相差 -14% 至 +6%。
+site-two-campaigns-changes = 可以比较的是各自相对于自身基线的变化。
 site-two-campaigns-pair = 它们是先后测量的：其间服务器、主机或网络上发生的任何其他变化都会计入差异，而任何区间都没有考虑这些变化。同一版本在不同测试活动之间曾相差 -14% 至 +6%。
 site-other-versions = 两个测试活动比较的版本不同，因此它们的变化回答的是不同的问题。
 site-changes-beside = 各自相对于自身基线的变化
@@ -1653,6 +1655,7 @@ next-diagnose-about = 再次测量 { $workloads }，并进一步观察服务器�
 next-bisect = 二分查找
 next-bisect-about = 查找 { $first } 之后、直到 { $last } 为止，是哪个版本改变了 { $workloads }：最多 { $campaigns } 次测试活动，从命令行运行
 next-takes = { $duration }，{ $price }
+next-not-loaded = 未能加载；打开链接可查看原因。
 next-may-not = 任何人都可以查看这些计划。要启动其中一个，需要触发 DAG { $dag } 的权限；Airflow 的角色 User、Op 和 Admin 具有该权限。
 
 ## 网站：计划

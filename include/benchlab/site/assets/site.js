@@ -26,11 +26,15 @@ function showLocalTimes(root) {
 
 // <div data-refresh="ADDRESS" data-seconds="5" data-first="0">: its content is replaced by what
 // ADDRESS answers, at first after data-first seconds, until that has no data-refresh any more, or has data-reload: then the whole page is read again. A hidden page asks nothing. While there is no answer, what
-// is shown is marked as old.
+// is shown is marked as old; where it has data-failed, that is said and nothing is asked any more.
 async function refresh(part) {
   if (!document.hidden) {
     try {
       const answer = await fetch(part.dataset.refresh, { credentials: "same-origin" });
+      if (!answer.ok && part.dataset.failed) {
+        part.append(part.dataset.failed);
+        return;
+      }
       part.classList.toggle("stale", !answer.ok);
       if (answer.redirected) {
         window.location.replace(answer.url); // what the page waits for is there
@@ -71,15 +75,34 @@ const scrolled = new ResizeObserver((entries) => {
 });
 document.querySelectorAll(".scroll, pre").forEach((part) => scrolled.observe(part));
 
-// A link to something in a folded part opens it.
-function unfold() {
-  const target = document.getElementById(window.location.hash.slice(1));
+// A link to something in a folded part opens it, also where the address has it already.
+function unfold({ hash }) {
+  const target = document.getElementById(hash.slice(1));
+  let isFolded = false;
   for (let part = target?.closest("details"); part; part = part.parentElement.closest("details")) {
+    isFolded ||= !part.open;
     part.open = true;
   }
+  if (isFolded) {
+    target.scrollIntoView();
+  }
 }
-window.addEventListener("hashchange", unfold);
-unfold();
+window.addEventListener("hashchange", () => unfold(window.location));
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (link) {
+    unfold(link);
+  }
+});
+unfold(window.location);
+
+// Printed, every chapter is open.
+let printed = [];
+window.addEventListener("beforeprint", () => {
+  printed = [...document.querySelectorAll("details.chapter:not([open])")];
+  printed.forEach((part) => { part.open = true; });
+});
+window.addEventListener("afterprint", () => printed.forEach((part) => { part.open = false; }));
 
 // Airflow's UI shows the pages in a frame whose sandbox forbids them to replace the UI. A link of the
 // UI's own document may, as it is of the same origin.

@@ -137,7 +137,7 @@
 
   function sort(table, column, isDescending) {
     const body = table.tBodies[0];
-    const keyed = [...body.rows].map((row) => [said(row.cells[column]), row]);
+    const keyed = [...body.rows].map((row) => [row.cells[column].dataset.sort ?? said(row.cells[column]), row]);
     // What is missing is last, whatever the direction.
     const isMissing = (text) => text === "" || text === words.missing;
     keyed.sort(([one], [other]) => (
@@ -206,6 +206,7 @@
       for (const row of rows) {
         const there = [...row.cells].flatMap(text).join(" ").toLowerCase();
         row.hidden = !wanted.every((word) => there.includes(word));
+        row.querySelectorAll("input").forEach((tick) => { tick.disabled = row.hidden; });
       }
       status.textContent = `${rows.filter((row) => !row.hidden).length} / ${rows.length}`;
     });
