@@ -77,6 +77,8 @@ class Objects:
         Raises:
             StoreError: it is missing or cannot be read.
         """
+        if "\0" in name:  # of a store that is damaged
+            raise StoreError(f"{self.root}: {name!r} is not the name of an object")
         path = self.root / name
         with _named(path, "read"):
             with self._turn:

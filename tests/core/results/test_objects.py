@@ -76,6 +76,13 @@ def test_sealed_objects_are_read_as_before(root: UPath) -> None:
     made.close()
 
 
+def test_a_name_that_a_damaged_store_gives_is_refused(root: UPath) -> None:
+    """No file system takes it, each with an error of its own."""
+    with pytest.raises(StoreError, match="is not the name of an object"):
+        objects(root).read("c1/r1\0.txt")
+    assert not objects(root).has("c1/r1\0.txt")
+
+
 def test_what_is_measured_later_is_sealed_beside_it(root: UPath) -> None:
     """A campaign that was resumed has two archives; sealing a third time changes nothing."""
     objects(root).seal("c1", CONTENTS)
