@@ -136,6 +136,7 @@ def _lines(one: Finding) -> Iterator[str]:
     further = f" and {more} more, last {one.newest.id}" if more else ""
     yield f"    since {first.started_at:%Y-%m-%d}, {first.compared}: {first.id}{further}"
     for last in one.history[-1:]:
-        who = f"shown again by {last.campaign}" if last.campaign else f"by {last.by}"
+        how = "closed by" if last.state == "fixed" else "shown again by"
+        who = f"{how} {last.campaign}" if last.campaign else f"by {last.by}"
         parts = (f"{last.state}, {who}, {last.at:%Y-%m-%d}", last.note, last.link)
         yield f"    {plain('; '.join(filter(None, parts)))}"

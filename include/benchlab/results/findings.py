@@ -8,7 +8,7 @@ belong together.
 
 Findings follow from stored verdicts; what people say is appended to their history. A finding that
 no campaign shows any more is not listed; it is again, with its history, once one compares what its
-first campaign did.
+first campaign did. One that is new or known is closed by a later campaign that shows it gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
@@ -46,6 +46,8 @@ FindingState = Literal["new", "known", "wanted", "fixed", "noise"]
 ``fixed``: reverted or mended; ``noise``: wrong."""
 STATES: tuple[FindingState, ...] = get_args(FindingState)
 JUDGED = STATES[1:]
+QUIET: tuple[FindingState, ...] = ("known", "wanted")
+"""Further campaigns with such a finding are no news, unless it became larger."""
 LONGEST_NOTE, LONGEST_LINK = 500, 500
 Direction = Literal["worse", "better"]
 Design = Literal["fixed", "watch", "release"]
@@ -59,8 +61,8 @@ class Entry:
     """What was said of a finding at one time; note and link may be empty.
 
     Attributes:
-        by: a person's login name; empty where a campaign showed the change again.
-        campaign: that campaign; None: a person said it.
+        by: a person's login name; empty where a campaign showed the change again, or gone.
+        campaign: that campaign, which closed it if the state is ``fixed``; None: a person said it.
     """
 
     state: FindingState
@@ -103,7 +105,7 @@ class Finding:
 
 
 class Judgement(NamedTuple):
-    """A finding without its campaigns, for counting."""
+    """A finding without its campaigns, for counting; ``state``: before a campaign closed it."""
 
     report: str
     workload: str
@@ -152,6 +154,9 @@ _SHOWN = _LINKED.join(CAMPAIGNS, CAMPAIGNS.c.id == FINDING_CAMPAIGNS.c.campaign)
 _LAST = sa.select(FINDING_ENTRIES.c.state).where(FINDING_ENTRIES.c.finding == FINDINGS.c.id)
 _LAST = _LAST.order_by(FINDING_ENTRIES.c.id.desc()).limit(1).correlate(FINDINGS)
 _STATE = sa.func.coalesce(_LAST.scalar_subquery(), "new")
+# That a change is gone does not say whether it was right.
+_CLOSES = (FINDING_ENTRIES.c.state == "fixed") & FINDING_ENTRIES.c.campaign.is_not(None)
+_JUDGED = sa.func.coalesce(_LAST.where(~_CLOSES).scalar_subquery(), "new")
 
 
 class Findings:
@@ -191,7 +196,7 @@ class Findings:
     def judgements(self, sought: Sought = ALL) -> list[Judgement]:
         """What people say of each of these findings, without reading its campaigns."""
         of = (FINDINGS.c[name] for name in Judgement._fields[:-1])
-        asked = sa.select(FINDINGS.c.id, *of, _STATE.label("state")).select_from(_LINKED)
+        asked = sa.select(FINDINGS.c.id, *of, _JUDGED.label("state")).select_from(_LINKED)
         with self._transaction() as connection:
             rows = connection.execute(asked.where(*sought.conditions()).distinct()).all()
         with reading("findings"):
@@ -265,15 +270,14 @@ class Findings:
                 del changed[row.workload]
             else:
                 connection.execute(FINDING_CAMPAIGNS.delete().filter_by(**own))
-                connection.execute(FINDING_ENTRIES.delete().filter_by(**own))
-        if not changed:
-            return
+                connection.execute(FINDING_ENTRIES.delete().filter_by(**own).where(~_CLOSES))
         pair = _compared(campaign)
+        _close(connection, campaign, () if shows_none else verdicts, pair["baseline"])
         for one in changed.values():
             number = _joined(connection, campaign, one, pair)
             last = _history(connection, [number])[number][-1:]
             # A campaign from before that was said shows nothing again.
-            if last and campaign.at > last[0].at:
+            if last and campaign.at > _as_of(connection, last[0]):
                 is_shown_again = last[0].state in ("fixed", "noise")
                 is_larger = last[0].state != "new" and _is_larger(connection, number, one)
                 if is_shown_again or is_larger:
@@ -306,6 +310,88 @@ def _joined(
         return int(same[0])
     connection.execute(FINDINGS.insert().values(**fields, design=design, key=key))
     return int(connection.execute(sa.select(FINDINGS.c.id).filter_by(key=key)).scalar_one())
+
+
+def _close(
+    connection: Connection, campaign: Campaign, verdicts: Sequence[StoredVerdict], baseline: str
+) -> None:
+    """Close the findings that a campaign shows gone, and open again what it closed and no longer
+    shows gone.
+    """
+    closing = (FINDING_ENTRIES.c.campaign == campaign.id) & _CLOSES
+    closed = set(connection.scalars(sa.select(FINDING_ENTRIES.c.finding).where(closing)))
+    is_open = _STATE.in_(("new", "known")) | FINDINGS.c.id.in_(closed)
+    of = (CAMPAIGNS.c.id.label("campaign"), CAMPAIGNS.c.started_at, CAMPAIGNS.c.planned_for)
+    asked = sa.select(FINDINGS, *of).select_from(_SHOWN).where(is_open)
+    asked = asked.where(FINDING_CAMPAIGNS.c.baseline == baseline)
+    # A bridge between two anchors has another design than its watch.
+    alike = {"report": campaign.plan.report, "design": campaign.report_type.design}
+    same = (FINDINGS.c[name] == value for name, value in alike.items())
+    rows = connection.execute(asked.where(*same)).all()
+    later = {row.id for row in rows if _at(row) >= campaign.at}
+    before = [row for row in rows if _at(row) < campaign.at]
+    shown = dict[int, sa.Row[Any]]()
+    for row in sorted(before, key=_at, reverse=True):
+        shown.setdefault(row.id, row)
+    if alike["design"] == "watch":
+        # What changed back is what changed last; earlier changes stay.
+        last_of = {(row.workload, row.direction): row for row in reversed(shown.values())}
+        shown = {row.id: row for row in last_of.values()}
+    gone = {number for number, row in shown.items() if _is_gone(connection, row, verdicts)}
+    for number in closed & {row.id for row in before} - gone:
+        mine = FINDING_ENTRIES.c.finding == number
+        connection.execute(FINDING_ENTRIES.delete().where(closing & mine))
+    for number in sorted(gone - closed - later):
+        last = _history(connection, [number])[number][-1:]
+        if not last or campaign.at > _as_of(connection, last[0]):
+            entry = Entry("fixed", "", datetime.now(UTC), campaign=campaign.id)
+            _append(connection, number, entry)
+
+
+def _is_gone(connection: Connection, shown: sa.Row[Any], verdicts: Sequence[StoredVerdict]) -> bool:
+    """Whether nothing of a workload changed the finding's way, and what did is back.
+
+    Args:
+        shown: the finding's row, with the last campaign that shows it.
+        verdicts: of a later campaign.
+    """
+    now = {one.metric: one for one in verdicts if one.workload == shown.workload}
+    if any(DIRECTIONS.get(one.verdict) == shown.direction for one in now.values()):
+        return False
+    own = sa.select(VERDICTS).filter_by(campaign=shown.campaign, workload=shown.workload)
+    changes = [
+        (row, now.get(row.metric))
+        for row in connection.execute(own)
+        if DIRECTIONS.get(row.verdict) == shown.direction
+    ]
+    # With a watch, equivalent to the level that the change led to.
+    enough = () if shown.design == "watch" else ("equivalent", *DIRECTIONS)
+    return bool(changes) and all(
+        one is not None and (one.verdict in enough or _is_undone(row, one)) for row, one in changes
+    )
+
+
+def _is_undone(change: sa.Row[Any], now: StoredVerdict) -> bool:
+    """Whether a change from the level that an earlier one led to may be all the way back."""
+    if now.verdict not in DIRECTIONS or now.ci95_pct is None or change.estimate_pct is None:
+        return False
+    if change.estimate_pct <= -100:
+        return False
+    whole, (low, high) = 100 * (100 / (100 + change.estimate_pct) - 1), now.ci95_pct
+    return bool(high >= whole if whole > 0 else low <= whole)
+
+
+def _at(row: sa.Row[Any]) -> datetime:
+    """:attr:`benchlab.results.records.Campaign.at` of a row of campaigns."""
+    with reading("the time of a campaign"):
+        return moment(row.planned_for or row.started_at)
+
+
+def _as_of(connection: Connection, said: Entry) -> datetime:
+    """When something was said; where a campaign said it, the time of the campaign."""
+    if said.campaign is None:
+        return said.at
+    return _at(connection.execute(sa.select(CAMPAIGNS).filter_by(id=said.campaign)).one())
 
 
 def _compared(campaign: Campaign) -> dict[Side, str]:

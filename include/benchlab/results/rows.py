@@ -213,7 +213,7 @@ SUMMARIES = sa.Table(
 # show each, and what people said of it, in the order of saying. `key` is a hash of what the first
 # campaign compared, so that two writers cannot record a change twice; each link to a campaign has
 # one of each side that it compared. `campaign` of an entry is the
-# one that showed the change again; of what people said it is null.
+# one that showed the change again, or gone; of what people said it is null.
 FINDINGS = sa.Table(
     "findings",
     METADATA,

@@ -78,7 +78,7 @@ class Campaign(_Model):
 
 
 class Entry(_Model):
-    """What was said of a finding at one time; ``campaign``: that showed it again, not a person."""
+    """What was said of a finding at one time; ``campaign``: a campaign did, not a person."""
 
     state: str
     by: str

@@ -1,7 +1,8 @@
 """The findings as a feed, for readers of Atom and of JSON Feed.
 
-An entry is a finding; it is updated when a campaign shows it again or a person says something of
-it. Addresses are relative to the feed's own, so that a copy of the site's files works as well.
+An entry is a finding; it is updated when a campaign shows it again or gone, or a person says
+something of it. Addresses are relative to the feed's own, so that a copy of the site's files works
+as well.
 
 Atom is RFC 4287, JSON Feed https://www.jsonfeed.org/version/1.1.
 """
@@ -61,6 +62,8 @@ def _entry(site: Site, one: Finding) -> _Entry:
     ]
     last = one.history[-1:]
     said = [say("finding-by", by=entry.by) for entry in last if entry.by]
+    closed = (entry.campaign for entry in last if entry.state == "fixed" and entry.campaign)
+    said += [say("finding-closed", campaign=campaign) for campaign in closed]
     said += [entry.note for entry in last if entry.note]
     state = ", ".join([say(f"finding-state-{one.state}"), *said])
     campaigns = say("site-campaigns", count=len(one.campaigns))

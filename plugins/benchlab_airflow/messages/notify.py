@@ -94,6 +94,7 @@ class CampaignNotifier(BaseNotifier):
     def notify(self, context: Context) -> None:
         """Send the campaign's events, and note in its progress whether that succeeded."""
         from benchlab.report.notifications import events
+        from benchlab.results.findings import Sought
 
         here, campaign = home.find(), stages.campaign_id(context)
         say, task = _noting(here.campaign(campaign)), context["ti"].task_id
@@ -108,7 +109,9 @@ class CampaignNotifier(BaseNotifier):
                 own = {"report": context["dag"].dag_id, "campaign": campaign}
                 yield events.of_failure(task, [why, *earlier], datetime.now(UTC), links, **own)
             if self.judged and work and set(work.plan.sides) == set(SIDES):
-                yield from events.of_verdicts(_built(work), links, failed=self.failed)
+                shown = _made(say, lambda: work.store.findings.found(Sought(campaign=campaign)))
+                made = _built(work)
+                yield from events.of_verdicts(made, links, failed=self.failed, findings=shown or ())
 
         _send_all(here, find, say)
 

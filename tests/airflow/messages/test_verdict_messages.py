@@ -146,6 +146,44 @@ def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
         assert secret not in output
 
 
+JUDGED = """
+from benchlab.results.findings import Sought
+from benchlab.results.store import StoredVerdict
+def verdicts(factor):
+    return [StoredVerdict(name, "tps", "regression" if change < 0 else "improvement",
+            100 * factor * change, 100 * factor * change - 1, 100 * factor * change + 1, 0.001, 6)
+            for name, change in changes.items()]
+import dataclasses
+from datetime import datetime, UTC
+early = dataclasses.replace(record, id="c0", started_at=datetime(2020, 1, 1, tzinfo=UTC))
+with connections.open_store(here) as store:
+    store.add_campaign(early)
+    store.set_verdicts("c0", verdicts(1))
+    numbers = {one.workload: one.id for one in store.findings.found()}
+    for one in store.findings.found():
+        store.findings.mark(one.id, "known" if one.direction == "worse" else "wanted", "ann")
+    store.set_verdicts("c1", verdicts(1))
+call(notify.of_verdict(), "success", "verdict")
+say("sent")
+with connections.open_store(here) as store:
+    store.findings.mark(numbers["oltp_update_index"], "fixed", "ann")
+call(notify.of_verdict(), "success", "verdict")
+say(numbers["oltp_update_index"])
+"""
+
+
+def test_known_and_wanted_findings_send_nothing(
+    env: dict[str, str], tmp_path: Path, slack: Slack
+) -> None:
+    """What is left names its finding; where nothing is left there is no message."""
+    tell_by(tmp_path, {**by_slack(), "events": ["regression", "improvement"]})
+    _, number = told(CAMPAIGN + JUDGED, env)
+    (text,) = [message["text"] for _, message in slack.messages]
+    assert text.splitlines()[0].endswith(": Update Index")
+    assert f"Update Index is finding {number}." in text
+    assert "Point Select TPS" not in text
+
+
 def test_the_verdict_decides_the_run_whatever_becomes_of_the_long_view(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:

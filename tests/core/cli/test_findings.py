@@ -67,6 +67,13 @@ def test_what_is_said_of_a_finding_is_kept_and_taken_back(here: Here, store: Sto
     assert here.run("findings", "undo", 1).stdout.endswith("Point Select: new\n")
 
 
+def test_what_a_campaign_closed_is_said_to_be(here: Here, store: Store) -> None:
+    """With the campaign."""
+    add(store, "c1", WORSE, days=-2)
+    add(store, "c2", {POINT: ("equivalent", "equivalent")})
+    assert "    fixed, closed by c2, 20" in here.run("findings", "--all").stdout
+
+
 def test_what_cannot_be_said_is_refused(here: Here, store: Store) -> None:
     """An unknown finding or state, a link that is none, nothing to take back."""
     add(store, "c1", WORSE)

@@ -22,6 +22,7 @@ from benchlab.report.notifications import events
 from benchlab.report.notifications.events import Event
 from benchlab.report.notifications.notifiers import Notifier
 from benchlab.report.sentences import opening
+from benchlab.results.findings import Entry, Finding, FindingState
 from benchlab.results.records import Campaign
 from tests.builders import campaigns
 
@@ -83,6 +84,27 @@ def test_a_message_has_a_limit_and_says_how_much_it_leaves_out() -> None:
     assert lines[21:] == ["• ... (+10)", *(": ".join(link) for link in WHERE)]
     short = Event("change_point", "weekly", "Change point", parts[:20]).text
     assert "..." not in short.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [("known", "which is larger than when it was judged."), ("fixed", "shown again.")],
+)
+def test_a_finding_that_is_loud_again_says_why(before: FindingState, said: str) -> None:
+    """With its number; one that stays known or wanted is left out, with what is its own alone."""
+    made = report()
+    history = (Entry(before, "ann", NOW), Entry("new", "", NOW, campaign=made.campaign.id))
+    loud, quiet = (
+        Finding(number, "sysbench_test", workload, "worse", ("c1",), None, None, history[:most])  # type: ignore[arg-type]
+        for number, workload, most in ((7, POINT, 2), (8, INDEX, 1))
+    )
+    if before == "fixed":
+        quiet = dataclasses.replace(quiet, history=(Entry("wanted", "ann", NOW),))
+    found = events.of_verdicts(made, findings=[loud, quiet])
+    assert workloads(found) == {"regression": ["Point Select"], "improvement": ["Insert"]}
+    assert f"Point Select is finding 7, {said}" in said_of(found[0])
+    better = dataclasses.replace(quiet, workload=INSERT)
+    assert workloads(events.of_verdicts(made, findings=[better]))["improvement"] == ["Insert"]
 
 
 def test_equivalent_workloads_are_no_event() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ import pytest
 from upath import UPath
 
 from benchlab.errors import SpecError, StoreError
-from benchlab.results.findings import Sought
+from benchlab.results.findings import FindingState, Sought
 from benchlab.results.store import Store
-from tests.builders.findings import WORSE, add, publish, publish_at_once
+from tests.builders import campaigns
+from tests.builders.findings import SIZE, WORSE, Verdicts, add, publish, publish_at_once
 
 POINT, INDEX = "oltp_point_select", "oltp_update_index"
 
@@ -140,6 +143,92 @@ def test_what_was_fixed_and_is_shown_again_is_new_again(store: Store) -> None:
     store.findings.take_back(1, "bob")
     store.delete_campaign("again")
     assert shown(store)[1][2] == ("c1", "late")
+
+
+GONE: Verdicts = {POINT: ("equivalent", "inconclusive")}
+
+
+@pytest.mark.parametrize("state", ["new", "known"])
+def test_a_campaign_that_shows_it_gone_closes_it(store: Store, state: FindingState) -> None:
+    """Until one shows it again; a person takes that back like what a person said."""
+    add(store, "c1", WORSE, days=-5)
+    if state != "new":
+        store.findings.mark(1, state, "ann", "a new default")
+    add(store, "gone", GONE, ("10.2.11", "11.4.5"), days=1)
+    publish(store, "gone", GONE)  # says nothing again
+    (*_, last) = store.findings.finding(1).history
+    assert (last.state, last.by, last.campaign) == ("fixed", "", "gone")
+    assert len(store.findings.finding(1).history) == (1 if state == "new" else 2)
+    assert [one.state for one in store.findings.judgements()] == [state], "nobody judged it"
+    add(store, "again", WORSE, ("10.2.11", "11.5.2"), days=2)
+    last = store.findings.finding(1).history[-1]
+    assert (last.state, last.campaign) == ("new", "again")
+    store.delete_campaign("again")
+    assert store.findings.finding(1).state == "fixed"
+    assert store.findings.take_back(1, "bob").state == state
+    publish(store, "gone", GONE)
+    assert store.findings.finding(1).state == state, "what a person took back stays"
+
+
+@pytest.mark.parametrize("verdicts", [WORSE, {POINT: ("unstable", "equivalent")}, {}],
+                         ids=["shown", "unstable", "unmeasured"])  # fmt: skip
+def test_what_a_campaign_closed_is_open_where_it_no_longer_shows_it_gone(
+    store: Store, verdicts: Verdicts
+) -> None:
+    """Resumed and published again, or deleted."""
+    add(store, "c1", WORSE, days=-5)
+    add(store, "gone", {POINT: ("improvement", "equivalent")}, ("10.2.11", "11.4.5"), days=-1)
+    assert shown(store)[1][2:] == (("c1",), "fixed")
+    publish(store, "gone", verdicts)
+    assert shown(store)[1][3] == "new"
+    publish(store, "gone", GONE)
+    assert shown(store)[1][2:] == (("c1",), "fixed")
+    store.delete_campaign("gone")
+    assert shown(store)[1][3] == "new"
+
+
+def test_what_does_not_show_it_gone_closes_nothing(store: Store) -> None:
+    """Not knowing, noise, other versions, an earlier campaign, part of its metrics."""
+    add(store, "c1", {POINT: ("regression", "regression")}, days=-5)
+    add(store, "unknown", {POINT: ("inconclusive", "unstable")})
+    add(store, "part", GONE)
+    add(store, "latency", {POINT: ("equivalent", "regression")}, days=-3)
+    none = {POINT: ("equivalent", "equivalent")}
+    add(store, "aa", none, sides="same")
+    add(store, "slowed", none, slowdown_pct=20)
+    made, now = campaigns.campaign(id="reproduced"), datetime.now(UTC)
+    again = {"origin": "benchlab reproduce c1", "started_at": now}
+    store.add_campaign(dataclasses.replace(made, **again))  # type: ignore[arg-type]
+    publish(store, "reproduced", none)
+    add(store, "others", none, ("10.6.20", "10.11.5"))
+    add(store, "elsewhere", none, report="another")
+    add(store, "earlier", none, days=-9)
+    add(store, "between", none, days=-4)
+    assert shown(store) == {1: (POINT, "worse", ("c1", "latency"), "new")}
+    for number, state in enumerate(("wanted", "noise"), 1):
+        store.findings.mark(1, state, "ann")  # type: ignore[arg-type]
+        add(store, f"gone{number}", none, days=number)
+        assert shown(store)[1][3] == state
+
+
+def test_with_a_watch_what_takes_the_last_change_back_closes_it(store: Store) -> None:
+    """Equal to the level after the change is not gone, nor is a part of the way back."""
+    watch: dict[str, Any] = {"design": "watch", "rounds": 6, "deployments": 6,
+                             "screening_rounds": 2}  # fmt: skip
+    back = {POINT: ("improvement", "inconclusive")}
+    for number, (verdicts, size) in enumerate(
+        [(WORSE, SIZE), (WORSE, SIZE), (GONE, (0.1, -0.5, 0.6)), (back, (4.0, 2.0, 6.0)),
+         (back, (8.8, 7.0, 10.6))]
+    ):  # fmt: skip
+        versions = ("10.2.11", f"11.4.{number}")
+        add(store, f"w{number}", verdicts, versions, number - 9, size, **watch)
+        if number == 1:
+            bridge = {POINT: ("improvement", "equivalent")}
+            add(store, "bridge", bridge, ("10.2.11", "12.0.2"), -7.5, (9.0, 8.0, 10.0))
+            assert {one[3] for one in shown(store).values()} == {"new"}, "of a bridge"
+            store.delete_campaign("bridge")
+    assert [one[3] for one in shown(store).values()] == ["new", "fixed", "new", "new"]
+    assert store.findings.finding(2).history[-1].campaign == "w4"
 
 
 def test_noise_is_doubted_where_the_same_versions_show_it_again(store: Store) -> None:

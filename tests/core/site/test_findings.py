@@ -105,6 +105,16 @@ def test_what_people_said_is_there_with_its_history(site: Site) -> None:
     assert "<form" not in shown(site).replace('<form method="get"', "")
 
 
+def test_what_a_campaign_closed_names_it(site: Site) -> None:
+    """On the page and in the feed; whether it was right nobody has said."""
+    add(site.store, "c1", WORSE, days=-2)
+    add(site.store, "c2", {POINT: ("equivalent", "equivalent")})
+    page = read(site)
+    assert "fixed closed by c2 , 20" in page
+    assert "Nobody has judged a finding yet" in page
+    assert "fixed, closed by c2" in json.loads(feed.feed(site, "json"))["items"][0]["content_text"]
+
+
 NOBODY = "Nobody has judged a finding yet, so it is not known how many are right. Not judged: 3."
 SOME = "3 of 4 judged findings are right: 75% (95% interval 19% to 99%). Not judged: 1."
 ONE = "1 of 1 judged findings are right: 100% (95% interval 2% to 100%). Not judged: 0."

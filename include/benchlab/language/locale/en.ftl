@@ -1651,6 +1651,7 @@ finding-dearer = Dearer: { $counts }
 finding-cheaper = Cheaper: { $counts }
 finding-by = by { $by }
 finding-again = shown again
+finding-closed = closed by { $campaign }
 table-markdown = Copy as Markdown
 table-csv = Copy as CSV
 table-copied = Copied.
@@ -1695,6 +1696,11 @@ news-change-point = Change point
 news-suspect = Suspected change
 news-drift = Slow drift
 news-verdict = { $verdict }: { $report }, { $candidate } against { $baseline }
+news-finding = { $how ->
+    [larger] { $workload } is finding { $number }, which is larger than when it was judged.
+    [again] { $workload } is finding { $number }, shown again.
+   *[first] { $workload } is finding { $number }.
+}
 news-canary-missed = Canary missed: { $report }
 site-noise = The { $campaigns } A/A campaigns of this setting scatter by { $sd }% (standard deviation).
 site-noise-unknown = How much campaigns vary is unknown: { $campaigns ->

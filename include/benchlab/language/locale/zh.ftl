@@ -1540,6 +1540,7 @@ finding-dearer = 更费：{ $counts }
 finding-cheaper = 更省：{ $counts }
 finding-by = 由 { $by }
 finding-again = 再次出现
+finding-closed = 由 { $campaign } 关闭
 table-markdown = 复制为 Markdown
 table-csv = 复制为 CSV
 table-copied = 已复制。
@@ -1584,6 +1585,11 @@ news-change-point = 变化点
 news-suspect = 疑似变化
 news-drift = 缓慢漂移
 news-verdict = { $verdict }：{ $report }，{ $candidate } 对比 { $baseline }
+news-finding = { $how ->
+    [larger] { $workload } 是发现 { $number }，比判定时更大。
+    [again] { $workload } 是发现 { $number }，再次出现。
+   *[first] { $workload } 是发现 { $number }。
+}
 news-canary-missed = 金丝雀未被发现：{ $report }
 site-noise = { $campaigns } 个 A/A 测试的离散程度为 { $sd }%（标准差）。
 site-noise-unknown = 测试活动之间的离散程度未知：有 { $campaigns } 个 A/A 测试，需要 5 个。

@@ -22,10 +22,12 @@ from benchlab.report.model import canary
 from benchlab.report.model.report import Report, Section
 from benchlab.report.notifications.notifiers import EventKind
 from benchlab.report.sentences import answer, opening, why, wording
+from benchlab.results.findings import DIRECTIONS, QUIET, Finding
 
 Links = Sequence[tuple[str, str]]
 """Pairs of a name and an address: ``("Report", "s3://reports/c1/report.html")``."""
 _LONGEST, _MOST_LINES = 1000, 20
+_WAYS = {**DIRECTIONS, **{answer.TAKEN[kind]: way for kind, way in DIRECTIONS.items()}}
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ class Event:
         return "\n".join([self.subject, *shown, *(_line(": ".join(link)) for link in links)])
 
 
-def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> tuple[Event, ...]:
+def of_verdicts(
+    report: Report, links: Links = (), *, failed: bool = False, findings: Sequence[Finding] = ()
+) -> tuple[Event, ...]:
     """One event for each kind of verdict found except ``equivalent``, with all its workloads.
 
     Verdicts on p95 latency count like those on throughput, except ``inconclusive``, which is
@@ -94,6 +98,8 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
     Args:
         report: of a campaign with two sides.
         failed: whether a failure is reported as well, which makes ``inconclusive`` redundant.
+        findings: those that the campaign shows; of known and wanted ones nothing is said, the
+            others are named.
     """
     if report.campaign.is_canary:
         return _of_canary(report, links)
@@ -110,7 +116,7 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
         parts = tuple(
             Part(section.title, (f"{report.campaign.id}/{section.figures.name}",), said)
             for section in report.sections
-            if (said := _outcome(kind, report, section))
+            if (said := _told(kind, report, section, findings))
         )
         heading = say(
             "news-verdict", report=name, verdict=say(f"verdict-{kind}").capitalize(), **sides
@@ -201,6 +207,24 @@ def _outcome(kind: EventKind, report: Report, section: Section) -> tuple[str, ..
     if any(one.verdict == kind for _, one in found.latencies) and kind != "inconclusive":
         said.append(wording.latency(report, section))
     return tuple(said)
+
+
+def _told(
+    kind: EventKind, report: Report, section: Section, findings: Sequence[Finding]
+) -> tuple[str, ...]:
+    """The outcome with the number of its finding; nothing where that is to stay quiet."""
+    said, key = _outcome(kind, report, section), (section.figures.name, _WAYS.get(kind))
+    found = next((one for one in findings if (one.workload, one.direction) == key), None)
+    if not said or found is None:
+        return said
+    if found.state in QUIET:
+        return ()
+    how, own = "first", report.campaign.id
+    if any(entry.campaign == own for entry in found.history[-1:]):
+        was_quiet = any(entry.state in QUIET for entry in found.history[-2:-1])
+        how = "larger" if was_quiet else "again"
+    named = {"workload": section.title, "number": str(found.id)}
+    return (*said, report.language.say("news-finding", how=how, **named))
 
 
 def _line(text: str, longest: int = _LONGEST) -> str:
