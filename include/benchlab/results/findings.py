@@ -27,6 +27,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection
 
 from benchlab.errors import SpecError, StoreError
+from benchlab.plan import versions
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.kept import key_of
 from benchlab.results.listing import batches, by_id
@@ -315,8 +316,8 @@ def _joined(
 def _close(
     connection: Connection, campaign: Campaign, verdicts: Sequence[StoredVerdict], baseline: str
 ) -> None:
-    """Close the findings that a campaign shows gone, and open again what it closed and no longer
-    shows gone.
+    """Close the findings that a campaign shows gone, of a later candidate with the same baseline,
+    and open again what it closed and no longer shows gone.
     """
     closing = (FINDING_ENTRIES.c.campaign == campaign.id) & _CLOSES
     closed = set(connection.scalars(sa.select(FINDING_ENTRIES.c.finding).where(closing)))
@@ -337,7 +338,11 @@ def _close(
         # What changed back is what changed last; earlier changes stay.
         last_of = {(row.workload, row.direction): row for row in reversed(shown.values())}
         shown = {row.id: row for row in last_of.values()}
-    gone = {number for number, row in shown.items() if _is_gone(connection, row, verdicts)}
+    gone = {
+        number
+        for number, row in shown.items()
+        if _is_gone(connection, row, verdicts) and _is_after(connection, campaign, row.campaign)
+    }
     for number in closed & {row.id for row in before} - gone:
         mine = FINDING_ENTRIES.c.finding == number
         connection.execute(FINDING_ENTRIES.delete().where(closing & mine))
@@ -369,6 +374,17 @@ def _is_gone(connection: Connection, shown: sa.Row[Any], verdicts: Sequence[Stor
     return bool(changes) and all(
         one is not None and (one.verdict in enough or _is_undone(row, one)) for row, one in changes
     )
+
+
+def _is_after(connection: Connection, campaign: Campaign, other: str) -> bool:
+    """Whether a campaign's candidate is a later one than another campaign's, set up alike."""
+    asked = sa.select(CAMPAIGNS.c.plan).filter_by(id=other)
+    with reading("the plan of a campaign"):
+        before = json.loads(connection.execute(asked).scalar_one())["sides"]["candidate"]
+    now = campaign.plan.sides["candidate"].model_dump(mode="json")
+    set_up = now.keys() - {"version", "builds"}
+    later = versions.order(before["version"])[:2] <= versions.order(now["version"])[:2]
+    return later and before != now and all(before.get(name) == now[name] for name in set_up)
 
 
 def _is_undone(change: sa.Row[Any], now: StoredVerdict) -> bool:

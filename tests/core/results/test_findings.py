@@ -188,10 +188,13 @@ def test_what_a_campaign_closed_is_open_where_it_no_longer_shows_it_gone(
 
 
 def test_what_does_not_show_it_gone_closes_nothing(store: Store) -> None:
-    """Not knowing, noise, other versions, an earlier campaign, part of its metrics."""
+    """Not knowing, noise, other versions, an earlier campaign, part of its metrics; the same
+    candidate again or an older one, or one that is set up otherwise.
+    """
+    later = ("10.2.11", "11.4.5")
     add(store, "c1", {POINT: ("regression", "regression")}, days=-5)
-    add(store, "unknown", {POINT: ("inconclusive", "unstable")})
-    add(store, "part", GONE)
+    add(store, "unknown", {POINT: ("inconclusive", "unstable")}, later)
+    add(store, "part", GONE, later)
     add(store, "latency", {POINT: ("equivalent", "regression")}, days=-3)
     none = {POINT: ("equivalent", "equivalent")}
     add(store, "aa", none, sides="same")
@@ -201,13 +204,18 @@ def test_what_does_not_show_it_gone_closes_nothing(store: Store) -> None:
     store.add_campaign(dataclasses.replace(made, **again))  # type: ignore[arg-type]
     publish(store, "reproduced", none)
     add(store, "others", none, ("10.6.20", "10.11.5"))
-    add(store, "elsewhere", none, report="another")
-    add(store, "earlier", none, days=-9)
-    add(store, "between", none, days=-4)
+    add(store, "elsewhere", none, later, report="another")
+    add(store, "earlier", none, later, days=-9)
+    add(store, "between", none, later, days=-4)
+    add(store, "same", none)
+    add(store, "older", none, ("10.2.11", "10.6.20"))
+    otherwise = {"baseline": {"version": "10.2.11"}}
+    otherwise["candidate"] = {"version": "11.4.5", "parameters": {"sync_binlog": 0}}
+    add(store, "otherwise", none, later, engines={"mariadb": otherwise})
     assert shown(store) == {1: (POINT, "worse", ("c1", "latency"), "new")}
     for number, state in enumerate(("wanted", "noise"), 1):
         store.findings.mark(1, state, "ann")  # type: ignore[arg-type]
-        add(store, f"gone{number}", none, days=number)
+        add(store, f"gone{number}", none, later, days=number)
         assert shown(store)[1][3] == state
 
 
