@@ -209,7 +209,7 @@ def test_what_does_not_show_it_gone_closes_nothing(store: Store) -> None:
     add(store, "between", none, later, days=-4)
     add(store, "same", none)
     add(store, "older", none, ("10.2.11", "10.6.20"))
-    otherwise = {"baseline": {"version": "10.2.11"}}
+    otherwise: dict[str, Any] = {"baseline": {"version": "10.2.11"}}
     otherwise["candidate"] = {"version": "11.4.5", "parameters": {"sync_binlog": 0}}
     add(store, "otherwise", none, later, engines={"mariadb": otherwise})
     assert shown(store) == {1: (POINT, "worse", ("c1", "latency"), "new")}
