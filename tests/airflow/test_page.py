@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from upath import UPath
@@ -64,7 +65,12 @@ SimpleAuthManager.is_authorized_dag = is_authorized_dag
 with create_session() as session:
     session.add(DagRun(
         dag_id=REPORT, run_id=RESUMED, run_type="manual", conf={"campaign": CAMPAIGN}))
-    session.add(DagRun(dag_id=REPORT, run_id=BEGUN, run_type="manual"))
+    session.add(DagRun(dag_id=REPORT, run_id=BEGUN, run_type="manual", state="failed"))
+    lost = DagRun(dag_id=REPORT, run_id="lost", run_type="scheduled", state="failed")
+    lost.note = "the mirror is down\\n\\n[campaign](x)"
+    session.add(lost)
+    session.add(DagRun(dag_id=REPORT, run_id="queued", run_type="manual", state="queued"))
+    session.add(DagRun(dag_id=REPORT, run_id="deleted", run_type="manual", state="success"))
 client = TestClient(app, base_url="http://testserver", follow_redirects=False)
 tokens = {}
 for name, role in (("ann", "ADMIN"), ("uma", "USER"), ("vic", "VIEWER"), ("stranger", "USER")):
@@ -411,6 +417,19 @@ def test_the_tabs_of_airflow_lead_to_what_they_are_about(answers: Answers) -> No
     assert run == f"/air/benchmarks/campaigns/{CAMPAIGN}/"
     assert answers.status("run of a stranger") == 200
     assert CAMPAIGN not in answers.text("run of a stranger")
+
+
+def test_the_overview_has_runs_that_began_no_campaign(answers: Answers) -> None:
+    """Failed ones with the reason in their note, for who may read the DAG."""
+    read = answers.text("overview")
+    assert f'href="runs/{REPORT}/lost/"' in read
+    assert "failed before a campaign began: the mirror is down" in read
+    assert f'href="runs/{REPORT}/queued/"' in read
+    for other in (RESUMED, BEGUN, "deleted"):
+        assert f"runs/{REPORT}/{quote(other)}/" not in read
+    assert "lost" not in answers.text("overview of a stranger")
+    asked = [one for one in answers.found["overview"]["queries"] if "dag_run_note" in one]
+    assert len(asked) == 1
 
 
 def test_a_campaign_leads_back_to_its_run(answers: Answers) -> None:

@@ -229,6 +229,17 @@ class Store:
             )
         return found
 
+    def begun_by(self, origins: Collection[str]) -> set[tuple[str, str]]:
+        """Which of these origins started campaigns: pairs of report type and origin.
+
+        Example:
+            ``store.begun_by(["Airflow run manual__2026-01-05"])``
+        """
+        columns = CAMPAIGNS.c.report, CAMPAIGNS.c.origin
+        with self.transaction() as connection:
+            asked = sa.select(*columns).where(columns[1].in_(origins))
+            return {(one.report, one.origin) for one in connection.execute(asked)}
+
     def campaigns(self, report: str | None = None, state: str | None = None) -> list[Campaign]:
         """All campaigns, or those of one report type or state, the earliest first.
 

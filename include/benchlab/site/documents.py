@@ -141,11 +141,12 @@ class Campaigns(Document):
 
 
 class Mark(_Model):
-    """How one of the newest campaigns of a report type ended."""
+    """How one of the newest campaigns of a report type ended, or a DAG run that began none."""
 
-    campaign: str
+    campaign: str | None
     kind: str
     said: str
+    run: str | None = None
 
 
 class ReportType(_Model):
@@ -173,10 +174,14 @@ class AtWork(_Model):
 
 
 class Overview(Document):
-    """The first page: is everything all right?"""
+    """The first page: is everything all right?
+
+    ``failing_runs``: DAG runs that failed and began no campaign, by report type.
+    """
 
     all_is_well: bool
     failing: tuple[Campaign, ...]
+    failing_runs: dict[str, Mark]
     findings: tuple[Finding, ...]
     not_judged: dict[str, int]
     at_work: tuple[AtWork, ...]
@@ -476,6 +481,9 @@ def _overview(site: Site, page: Page, head: _Head) -> Document:
         **head,
         all_is_well=known["is_well"],
         failing=_campaigns_of(known["failing"]),
+        failing_runs={
+            name: Mark.model_validate(one) for name, one in known["failing_runs"].items()
+        },
         findings=tuple(map(Finding.of, known["findings"])),
         not_judged=known["not_judged"],
         at_work=tuple(at_work),

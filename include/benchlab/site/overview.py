@@ -6,7 +6,7 @@ It uses stored verdicts and reads no trials, so it stays fast with a large store
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -32,7 +32,7 @@ from benchlab.results.records import (
 )
 from benchlab.results.spending import Record, vcpus_by_region
 from benchlab.site.at_work import all_at_work
-from benchlab.site.page import Page, Row, Site
+from benchlab.site.page import Page, Row, RunOfDag, Site
 
 # The place of the part that an open overview requests again and again.
 AT_WORK = "at-work"
@@ -64,17 +64,23 @@ def overview(site: Site) -> Page:
             month_budget = budget.shared(site.home.budget).month
     except SpecError as error:
         faults.append(str(error))
-    names = dict.fromkeys([*(one.report for one in known), *sorted(upcoming)])
-    failing = [one.newest for one in known if one.newest.state == "failed"]
-    findings, not_judged = _not_judged(site)
     by_name = {one.report: one for one in known}
+    runs = runs_without_campaign(site, by_name)
+    names = dict.fromkeys([*by_name, *sorted(upcoming), *sorted(runs)])
+    failing_runs = _failing(site, runs, by_name)
+    failing = [
+        one.newest
+        for one in known
+        if one.newest.state == "failed" and one.report not in failing_runs
+    ]
+    findings, not_judged = _not_judged(site)
     values = {
         "verdicts": {one.report: _verdicts(site, one) for one in known if one.decided},
         "rows": [
             {
                 "report": name,
                 "measured": by_name.get(name),
-                "marks": marks(site, name) if name in by_name else (),
+                "marks": marks(site, name, runs.get(name, ())),
                 "next_run": upcoming.get(name),
                 "calibration": calibration(site, name),
                 "canary": newest_canary(site, name),
@@ -102,7 +108,13 @@ def overview(site: Site) -> Page:
         "faults": faults,
         "notices": _notices(site),
         "failing": failing,
-        "is_well": not (failing or faults or not_judged["regression"]),
+        "failing_runs": failing_runs,
+        "waiting": {
+            name: _mark_of_run(site, found[0])
+            for name, found in runs.items()
+            if found[0].state == "waiting"
+        },
+        "is_well": not (failing or failing_runs or faults or not_judged["regression"]),
         **_at_work(site),
     }
     return Page("", "", site.language.say("site-part-overview"), "overview.html.j2", values)
@@ -156,22 +168,66 @@ def _not_judged(site: Site) -> tuple[list[Finding], dict[str, int]]:
 
 @dataclass(frozen=True)
 class Mark:
-    """How a campaign ended, as one sign.
+    """How a campaign, or a run that began none, ended, as one sign.
 
     Attributes:
-        kind: ``fine``, ``running``, ``failed``, or a verdict: the one that most asks for a look.
+        campaign: None for a run without a campaign.
+        kind: ``fine``, ``running``, ``failed``, or a verdict: the one that most asks for a look; of
+            a run without a campaign ``failed``, ``waiting`` or ``skipped``.
         said: the same in words, for who points at it or hears it.
+        place: of its page.
+        run: the id of the DAG run, if it began no campaign.
     """
 
-    campaign: str
+    campaign: str | None
     kind: str
     said: str
+    place: str
+    run: str | None = None
 
 
-def marks(site: Site, report: str) -> list[Mark]:
-    """A mark for each of the newest campaigns of a report type, the newest last."""
+def marks(site: Site, report: str, runs: Iterable[RunOfDag] = ()) -> list[Mark]:
+    """A mark for each of the newest campaigns of a report type and these runs, the newest last."""
     newest = site.store.listing.summaries(Chosen(report=report), limit=_MARKED)
-    return [_mark(site, one) for one in reversed(newest)]
+    found = [(one.started_at, _mark(site, one)) for one in newest]
+    found += [(one.at, _mark_of_run(site, one)) for one in runs]
+    return [mark for _, mark in sorted(found, key=lambda one: one[0])][-_MARKED:]
+
+
+def runs_without_campaign(site: Site, measured: Iterable[str]) -> dict[str, list[RunOfDag]]:
+    """The latest runs that began no campaign, by report type that the reader may see.
+
+    The newest run comes first.
+    """
+    if site.runs_of is None:
+        return {}
+    files = (path.stem for path in report_types.report_files(site.home))
+    latest = site.runs_of([one for one in {*files, *measured} if site.shows(one)])
+    begun = site.store.begun_by([one.origin for one in latest])
+    found = defaultdict[str, list[RunOfDag]](list)
+    for one in sorted(latest, key=lambda one: one.at, reverse=True):
+        if (one.report, one.origin) not in begun:
+            found[one.report].append(one)
+    return dict(found)
+
+
+def _failing(
+    site: Site, runs: Mapping[str, list[RunOfDag]], measured: Mapping[str, ReportSummary]
+) -> dict[str, Mark]:
+    """The report types whose newest run that ended failed, after any campaign."""
+    failing = {}
+    for name, found in runs.items():
+        ended = next((one for one in found if one.state != "waiting"), None)
+        is_newest = ended and (name not in measured or ended.at > measured[name].newest.started_at)
+        if ended and is_newest and ended.state == "failed":
+            failing[name] = _mark_of_run(site, ended)
+    return failing
+
+
+def _mark_of_run(site: Site, one: RunOfDag) -> Mark:
+    said = f"{one.at:%Y-%m-%d}: {site.language.say(f'mark-no-campaign-{one.state}')}"
+    said = f"{said}: {one.why}" if one.why else said
+    return Mark(None, one.state, said, f"runs/{one.report}/{one.run}/", one.run)
 
 
 def _mark(site: Site, one: CampaignSummary) -> Mark:
@@ -183,7 +239,8 @@ def _mark(site: Site, one: CampaignSummary) -> Mark:
     word = say(f"verdict-{kind}") if kind in _LOOK_AT else say(f"mark-{kind}")
     why = site.language.text(one.failure.lines[0]) if one.failure else ""
     said = f"{one.started_at:%Y-%m-%d}, {one.compared}: {word}"
-    return Mark(one.id, kind, f"{said}: {why}" if why else said)
+    said = f"{said}: {why}" if why else said
+    return Mark(one.id, kind, said, f"campaigns/{one.id}/")
 
 
 # The newest verdicts

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 import jinja2
@@ -88,6 +88,28 @@ class NoSuchPage(PageError):
     """A page does not exist, or the reader may not see it; the message says what is missing."""
 
 
+RunState = Literal["failed", "waiting", "skipped"]
+"""Of a run without a campaign; waiting: it has not ended; skipped: there was nothing to measure."""
+
+
+@dataclass(frozen=True)
+class RunOfDag:
+    """A run of a report type's DAG, which may have begun no campaign.
+
+    Attributes:
+        origin: the origin of the campaign that it began, if it began one.
+        at: when it was due, with a time zone.
+        why: why it failed or measured nothing; empty if not known.
+    """
+
+    report: str
+    run: str
+    origin: str
+    state: RunState
+    at: datetime
+    why: str = ""
+
+
 @dataclass(frozen=True)
 class Site:
     """What every page needs: store, language, time, and the reader's rights.
@@ -109,6 +131,7 @@ class Site:
             answered; None: they are not asked for this reader.
         paused_dag: returns the address of a report type's DAG if it is paused, so that no run
             begins, else an empty text; None: not known.
+        runs_of: returns the latest runs of the DAGs of report types; None: runs cannot be reached.
     """
 
     home: Home
@@ -124,6 +147,7 @@ class Site:
     run_of: Callable[[Campaign], str] | None = None
     ask: Callable[[Request], Resolved | None] | None = None
     paused_dag: Callable[[str], str] | None = None
+    runs_of: Callable[[Collection[str]], list[RunOfDag]] | None = None
 
     @cached_property
     def comparisons(self) -> Comparisons:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session, joinedload
 
 from benchlab.home import ID
 from benchlab.language import english
 from benchlab.results.records import Campaign
+from benchlab.site.page import RunOfDag, RunState
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
 from benchlab_airflow.page.navigation import campaign_tab
 from benchlab_airflow.private_names import DagModel, DagRun, XComModel, create_session
+
+# How many runs of each DAG the overview knows, and of how long ago.
+_LATEST, _RECENT = 10, timedelta(days=30)
+_STATES: dict[str, RunState] = {"failed": "failed", "queued": "waiting", "running": "waiting"}
 
 
 def address_of(campaign: Campaign) -> str:
@@ -34,6 +41,47 @@ def paused_dag(report: str) -> str:
     with create_session() as session:
         is_paused = session.scalar(select(DagModel.is_paused).filter_by(dag_id=report))
     return f"../dags/{report}" if is_paused else ""
+
+
+def latest(reports: Collection[str]) -> list[RunOfDag]:
+    """The latest runs of the DAGs of report types, without those that resume a campaign.
+
+    Of runs that succeeded, only those in which the plan found nothing to measure. The reason is the
+    first line of the run's note.
+    """
+    from benchlab_airflow.dags.stages import NO_CAMPAIGN
+
+    newest_first = func.row_number().over(
+        partition_by=DagRun.dag_id, order_by=DagRun.run_after.desc()
+    )
+    place = (
+        select(DagRun.id, newest_first.label("place"))
+        .where(DagRun.dag_id.in_(reports), DagRun.run_after > datetime.now(UTC) - _RECENT)
+        .subquery()
+    )
+    measures_nothing = exists().where(
+        XComModel.dag_run_id == DagRun.id, XComModel.key == NO_CAMPAIGN
+    )
+    asked = (
+        select(DagRun, measures_nothing)
+        .join(place, place.c.id == DagRun.id)
+        .where(place.c.place <= _LATEST)
+        .options(joinedload(DagRun.dag_run_note))
+    )
+    with create_session() as session:
+        return [
+            RunOfDag(
+                report=run.dag_id,
+                run=run.run_id,
+                origin=f"{ORIGIN}{run.run_id}",
+                state=state,
+                at=run.run_after,
+                why=str(run.note or "").partition("\n")[0],
+            )
+            for run, is_skipped in session.execute(asked)
+            if (state := _STATES.get(run.state, "skipped" if is_skipped else None))
+            and not (run.conf or {}).get("campaign")
+        ]
 
 
 def xcoms(run: DagRun, key: str, session: Session) -> dict[str, Any]:

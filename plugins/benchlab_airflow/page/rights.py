@@ -163,6 +163,7 @@ def reader(
         starts_at=_API,
         run_of=airflow_runs.address_of,
         paused_dag=airflow_runs.paused_dag,
+        runs_of=airflow_runs.latest,
     )
     request.state.site = made
     return Reader(user, made)

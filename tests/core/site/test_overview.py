@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -21,7 +21,7 @@ from benchlab.results.records import SPENT, Failure, StoredVerdict
 from benchlab.results.spending import Record, month_of
 from benchlab.results.store import Store
 from benchlab.site import overview
-from benchlab.site.page import Site, render
+from benchlab.site.page import RunOfDag, RunState, Site, render
 from benchlab.targets.cloud import lease_file
 from benchlab.targets.cloud.lease_file import LeaseFile
 from benchlab.targets.ec2 import rental_file
@@ -54,6 +54,7 @@ def add(
     environment: dict[str, str] | None = None,
     state: Literal["running", "complete", "failed"] = "complete",
     at: datetime | None = None,
+    origin: str = "",
     **fields: Any,
 ) -> None:
     """A campaign that began so many days ago, with a verdict on the throughput of workloads."""
@@ -69,6 +70,7 @@ def add(
             environment=environment or {},
             ended_at=began,
             planned_for=at,
+            origin=origin or made.origin,
         )
     )
     found = verdicts or {}
@@ -361,7 +363,7 @@ def test_one_glance_says_whether_everything_is_all_right(site: Site) -> None:
     add(site, "c3", 2, state="failed")
     site.store.fail("c3", Failure("provision", ("no host was to be had",)))
     page = shown(site)
-    assert "Look at a report type whose newest campaign failed." in text(page)
+    assert "Look at a report type whose newest campaign failed or did not begin." in text(page)
     said = [
         unescape(one) for one in re.findall(r'class="mark \w+"[^>]* aria-label="([^"]*)"', page)
     ]
@@ -370,6 +372,59 @@ def test_one_glance_says_whether_everything_is_all_right(site: Site) -> None:
         "regression",
         "failed: no host was to be had",
     ]
+
+
+def run_of(report: str, days: float, state: RunState) -> RunOfDag:
+    """A run of a report type's DAG so many days ago."""
+    run = f"scheduled__{days}"
+    at = NOW - timedelta(days=days)
+    return RunOfDag(report, run, f"Airflow run {run}", state, at, f"why {run}")
+
+
+def test_a_run_that_failed_before_its_campaign_is_not_well(site: Site) -> None:
+    """It is a tile and a mark with the reason, until a later run began a campaign or had none."""
+    weekly = "sysbench_ec2_weekly"
+    add(site, "c1", 9, {POINT: "equivalent"}, report=weekly)
+    add(site, "c2", 3, report=weekly, origin="Airflow run scheduled__3")
+    runs = [run_of(weekly, 3, "failed"), run_of(weekly, 6, "skipped"), run_of(weekly, 2, "failed")]
+    runs += [run_of(weekly, 1, "waiting"), run_of("secret", 1, "failed")]
+    asked = []
+
+    def runs_of(reports: Collection[str]) -> list[RunOfDag]:
+        asked.append(reports)
+        return [one for one in runs if one.report in reports]
+
+    with_runs = dataclasses.replace(site, runs_of=runs_of, reports=frozenset({weekly}))
+    page = overview.overview(with_runs)
+    assert page.values["is_well"] is False
+    (row,) = (one for one in page.values["rows"] if one["report"] == weekly)
+    assert [(one.campaign, one.run, one.kind) for one in row["marks"]] == [
+        ("c1", None, "fine"),
+        (None, "scheduled__6", "skipped"),
+        ("c2", None, "fine"),
+        (None, "scheduled__2", "failed"),
+        (None, "scheduled__1", "waiting"),
+    ]
+    html = shown(with_runs)
+    read = text(html)
+    assert "Look at a report type whose newest campaign failed or did not begin." in read
+    assert f"Waiting to begin {weekly}" in read
+    assert f'href="runs/{weekly}/scheduled__2/" title="2026-11-19: failed before' in html
+    assert "why scheduled__2" in html
+    assert [*map(list, asked)] == [[weekly]] * 2, "of no DAG that the reader may not see"
+    runs.append(run_of(weekly, 0.5, "skipped"))
+    assert "All is well" in text(shown(with_runs))
+
+
+def test_a_report_type_whose_first_run_failed_is_seen(site: Site) -> None:
+    """Also in a store without campaigns; and in both languages."""
+    runs = [run_of("sysbench_ec2_weekly", 2, "failed")]
+    first = dataclasses.replace(site, runs_of=lambda reports: runs)
+    assert "Look at a report type whose newest campaign failed or did not begin." in text(
+        shown(first)
+    )
+    zh = shown(dataclasses.replace(first, language=load("zh")))
+    assert "在测试活动开始前失败" in zh
 
 
 def test_an_operator_reads_that_the_disk_fills_and_that_nobody_is_notified(

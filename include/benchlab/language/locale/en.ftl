@@ -1414,8 +1414,8 @@ site-begin = Trigger a DAG in Airflow, such as sysbench_local, which needs no mo
 site-begin-files = The first campaign appears here when this site is written again after it. This one needs no more than one machine:
 site-none = none
 glance-failed = { $failed ->
-    [one] a report type whose newest campaign failed
-   *[other] { $failed } report types whose newest campaign failed
+    [one] a report type whose newest campaign failed or did not begin
+   *[other] { $failed } report types whose newest campaign failed or did not begin
 }
 glance-regressions = { $regressions ->
     [one] a regression that nobody has judged
@@ -1429,11 +1429,15 @@ glance-look = { $failed ->
     }
 }
 glance-fine = All is well: no report type's newest campaign failed, and no regression waits for a judgement.
-glance-failing = Newest campaign failed
+glance-failing = Newest campaign failed or did not begin
+glance-waiting = Waiting to begin
 mark-latest = Latest campaigns
 mark-fine = fine
 mark-running = in progress
 mark-failed = failed
+mark-no-campaign-failed = failed before a campaign began
+mark-no-campaign-waiting = waiting, no campaign yet
+mark-no-campaign-skipped = skipped, nothing to measure
 site-never = never measured
 site-at-work = In progress
 site-next = Next run

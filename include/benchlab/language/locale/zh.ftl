@@ -1321,7 +1321,7 @@ site-nothing-measured = 尚未测量任何内容。
 site-begin = 请在 Airflow 中触发一个 DAG，例如只需要本机的 sysbench_local；或在终端中运行：
 site-begin-files = 完成第一个测试活动并重新生成本站点后，结果会显示在这里。下面的命令只需要一台机器：
 site-none = 无
-glance-failed = { $failed } 个报告类型的最新测试活动失败
+glance-failed = { $failed } 个报告类型的最新测试活动失败或未能开始
 glance-regressions = { $regressions } 个尚未判定的性能退化
 glance-look = { $failed ->
     [0] 请查看：{ glance-regressions }。
@@ -1331,11 +1331,15 @@ glance-look = { $failed ->
     }
 }
 glance-fine = 一切正常：没有报告类型的最新测试活动失败，也没有等待判定的性能退化。
-glance-failing = 最新测试活动失败
+glance-failing = 最新测试活动失败或未能开始
+glance-waiting = 等待开始
 mark-latest = 最近的测试活动
 mark-fine = 正常
 mark-running = 进行中
 mark-failed = 失败
+mark-no-campaign-failed = 在测试活动开始前失败
+mark-no-campaign-waiting = 等待中，尚无测试活动
+mark-no-campaign-skipped = 已跳过，没有可测量的内容
 site-never = 从未测量
 site-at-work = 进行中
 site-next = 下次运行
