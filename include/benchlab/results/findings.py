@@ -272,6 +272,8 @@ class Findings:
             else:
                 connection.execute(FINDING_CAMPAIGNS.delete().filter_by(**own))
                 connection.execute(FINDING_ENTRIES.delete().filter_by(**own).where(~_CLOSES))
+        if len(campaign.plan.sides) < len(SIDES):
+            return
         pair = _compared(campaign)
         _close(connection, campaign, () if shows_none else verdicts, pair["baseline"])
         for one in changed.values():

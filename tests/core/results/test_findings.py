@@ -219,6 +219,13 @@ def test_what_does_not_show_it_gone_closes_nothing(store: Store) -> None:
         assert shown(store)[1][3] == state
 
 
+def test_a_campaign_of_one_version_finds_and_closes_nothing(store: Store) -> None:
+    """It has no second side that anything could be compared with."""
+    add(store, "c1", WORSE)
+    add(store, "alone", {}, days=1, sides="single")
+    assert shown(store) == {1: (POINT, "worse", ("c1",), "new")}
+
+
 def test_with_a_watch_what_takes_the_last_change_back_closes_it(store: Store) -> None:
     """Equal to the level after the change is not gone, nor is a part of the way back."""
     watch: dict[str, Any] = {"design": "watch", "rounds": 6, "deployments": 6,
