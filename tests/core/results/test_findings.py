@@ -222,7 +222,8 @@ def test_what_does_not_show_it_gone_closes_nothing(store: Store) -> None:
 def test_a_campaign_of_one_version_finds_and_closes_nothing(store: Store) -> None:
     """It has no second side that anything could be compared with."""
     add(store, "c1", WORSE)
-    add(store, "alone", {}, days=1, sides="single")
+    one = {"mariadb": {"baseline": {"version": "10.2.11"}}}
+    add(store, "alone", {}, days=1, sides="single", engines=one)
     assert shown(store) == {1: (POINT, "worse", ("c1",), "new")}
 
 
