@@ -70,7 +70,7 @@ def test_what_is_said_of_a_finding_is_kept_and_taken_back(here: Here, store: Sto
 def test_what_a_campaign_closed_is_said_to_be(here: Here, store: Store) -> None:
     """With the campaign."""
     add(store, "c1", WORSE, days=-2)
-    add(store, "c2", {POINT: ("equivalent", "equivalent")})
+    add(store, "c2", {POINT: ("equivalent", "equivalent")}, ("10.2.11", "11.4.5"))
     assert "    fixed, closed by c2, 20" in here.run("findings", "--all").stdout
 
 

@@ -108,7 +108,7 @@ def test_what_people_said_is_there_with_its_history(site: Site) -> None:
 def test_what_a_campaign_closed_names_it(site: Site) -> None:
     """On the page and in the feed; whether it was right nobody has said."""
     add(site.store, "c1", WORSE, days=-2)
-    add(site.store, "c2", {POINT: ("equivalent", "equivalent")})
+    add(site.store, "c2", {POINT: ("equivalent", "equivalent")}, ("10.2.11", "11.4.5"))
     page = read(site)
     assert "fixed closed by c2 , 20" in page
     assert "Nobody has judged a finding yet" in page
