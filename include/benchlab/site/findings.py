@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 
 from benchlab.report.sentences.findings import trusted
-from benchlab.results.findings import STATES, Finding, FindingState, Judgement, Sought
+from benchlab.results.findings import STATES, Finding, FindingState, Sought
 from benchlab.site.page import Page, Site
 
 PLACE = "findings/"
@@ -33,15 +33,11 @@ def findings(
         "reports": sorted({one.report for one in known}),
         "workloads": sorted({one.workload for one in known}),
         "state_names": STATES,
-        "trust": trusted(_asked(known, report, workload), site.language),
+        "trust": trusted(kept.judgements(dataclasses.replace(sought, states=())), site.language),
     }
     query = {name: value for name, value in asked.items() if value}
     title = site.language.say("site-part-findings")
     return Page(PLACE, PLACE, title, "findings.html.j2", values, query)
-
-
-def _asked(known: Sequence[Judgement], report: str, workload: str) -> list[Judgement]:
-    return [one for one in known if report in ("", one.report) and workload in ("", one.workload)]
 
 
 def waiting(site: Site, report: str | None = None, workload: str | None = None) -> list[Finding]:

@@ -173,11 +173,8 @@ class _After:
             if len(search.way.releases) <= len(SIDES):
                 return  # the report itself names the release
             search.look_from(of.compared(self.campaign))
-        except (
-            SpecError,
-            UnavailableError,
-        ):  # such as of sides with parameters of their own, or for its cost
-            return
+        except (SpecError, UnavailableError):
+            return  # such as of sides with parameters of their own, or for its cost
         if isinstance(search.reached, Next) and search.plan is not None:
             most = search.reached.at_most
             step = NextStep("bisect", (worst.name,), others, shlex.join(words), None)

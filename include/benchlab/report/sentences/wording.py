@@ -28,9 +28,9 @@ from benchlab.results.records import STOPPED, TWO_CAMPAIGNS, Campaign, GateKind,
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 """Placeholder in a sentence for what is more than text, such as a link or words in bold."""
 MOST_REPEATS = 6
+"""Up to this many repeated blocks are named with reasons; more are counted by workload."""
 MOST_REACH_PCT = 100
 """Where changes of more than this are within the noise, no size is given."""
-"""Up to this many repeated blocks are named with reasons; more are counted by workload."""
 
 
 def title(report: Report) -> str:
